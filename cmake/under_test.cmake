@@ -178,6 +178,7 @@ set(heddle_vendor_includes
     "cuda_pipeline.h: cuda_pipeline.h cuda_pipeline_primitives.h cuda_awbarrier.h cuda_awbarrier_primitives.h"
     "cuda_ptx.h: cuda/ptx"
     "cuda_sync.h: cuda/barrier cuda/std/barrier cuda/latch cuda/std/latch cuda/semaphore cuda/std/semaphore cuda/pipeline"
+    "nv_target.h: nv/target"
     "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h hip/hip_cooperative_groups.h"
     "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_fp8.h"
     "hip.h: hsa/hsa.h hsa/hsa_ext_amd.h hip/hip_runtime.h hip/hip_runtime_api.h hip/driver_types.h hip/hip_vector_types.h"

@@ -230,7 +230,12 @@ int cudaGetDevice(int* device) { return simulatedGetDevice(device); }
 int cudaSetDeviceFlags(unsigned) { return success; }
 int cudaDeviceSynchronize() { return simulatedDeviceSynchronize(); }
 int cudaDeviceReset() { return simulatedDeviceSynchronize(); }
-int cudaDeviceSetLimit(int, size_t) { return success; }
+int cudaDeviceSetLimit(int which, size_t value) {
+  return simulatedDeviceSetLimit(static_cast<simulatedLimit>(which), value);
+}
+int cudaDeviceGetLimit(size_t* value, int which) {
+  return simulatedDeviceGetLimit(value, static_cast<simulatedLimit>(which));
+}
 int cudaDeviceSetCacheConfig(int) { return success; }
 int cudaDeviceGetAttribute(int* value, int which, int device) {
   if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;

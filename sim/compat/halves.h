@@ -225,6 +225,13 @@ HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
   HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                \
   HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                \
   HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                \
+  HEDDLE_PTX_INLINE type2 __hneg2(type2 a) { return {__hneg(a.x), __hneg(a.y)}; }                    \
+  HEDDLE_PTX_INLINE type2 __habs2(type2 a) { return {__habs(a.x), __habs(a.y)}; }                    \
+  HEDDLE_PTX_INLINE type2 h2sqrt(type2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                       \
+  HEDDLE_PTX_INLINE type2 h2rsqrt(type2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                    \
+  HEDDLE_PTX_INLINE type2 h2rcp(type2 a) { return {hrcp(a.x), hrcp(a.y)}; }                          \
+  HEDDLE_PTX_INLINE type2 h2exp(type2 a) { return {hexp(a.x), hexp(a.y)}; }                          \
+  HEDDLE_PTX_INLINE type2 h2log(type2 a) { return {hlog(a.x), hlog(a.y)}; }                          \
   HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                       \
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                           \
   }                                                                                                  \

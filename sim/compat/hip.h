@@ -95,6 +95,11 @@ inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t v
 // -- waves
 
 HEDDLE_COMPAT_INLINE unsigned int __lane_id() { return ::heddle::sim::runtime::lane_id(); }
+HEDDLE_COMPAT_INLINE unsigned long long __lanemask_eq() { return 1ULL << __lane_id(); }
+HEDDLE_COMPAT_INLINE unsigned long long __lanemask_lt() { return __lanemask_eq() - 1; }
+HEDDLE_COMPAT_INLINE unsigned long long __lanemask_le() { return __lanemask_lt() | __lanemask_eq(); }
+HEDDLE_COMPAT_INLINE unsigned long long __lanemask_gt() { return ~__lanemask_le(); }
+HEDDLE_COMPAT_INLINE unsigned long long __lanemask_ge() { return ~__lanemask_lt(); }
 HEDDLE_COMPAT_INLINE unsigned long long __activemask() { return ::heddle::sim::runtime::lane_mask(); }
 HEDDLE_COMPAT_INLINE unsigned long long __ballot(int predicate) {
   return ::heddle::sim::runtime::ballot_of_live(::heddle::sim::runtime::lane_mask(), predicate != 0);

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/runtime/program_memory.h>
@@ -49,6 +50,9 @@ struct graph_state {
   std::map<uint32_t, std::pair<graph*, std::vector<graph_node*>>> events;  ///< what captured events stand for
   std::map<uintptr_t, size_t> registered;                                  ///< memory of the host: address and bytes
   size_t allowed_shared_bytes = 0;                                         ///< the most of any kernel
+  /// By their numbers: bytes of a stack, of the output of printf, of the heap; depth and count of launches by kernels; bytes of fetches, and of
+  /// the cache that keeps what it has.
+  std::array<size_t, 7> limits = {1024, size_t{1} << 20, size_t{8} << 20, 2, 2048, 64, 0};
   bool keeps_next = false;
   graph_work kept;
   std::vector<unsigned char> kept_bytes;
@@ -277,6 +281,11 @@ void check_launch(const sim::extent& grid, const sim::extent& block, size_t shar
         "a launch with more than 48 KiB of dynamic shared memory, and cudaFuncAttributeMaxDynamicSharedMemorySize has "
         "allowed no kernel as much";
   if (why != nullptr) sim::runtime::trap(fault::assertion, why);
+}
+
+size_t* limit_of(int number) {
+  std::array<size_t, 7>& limits = here().limits;
+  return number >= 0 && static_cast<size_t>(number) < limits.size() ? &limits[static_cast<size_t>(number)] : nullptr;
 }
 
 bool register_host(const void* memory, size_t bytes) {

@@ -59,6 +59,13 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemGetInfo)(size_t* available, size_t* tot
 
 // -- limits and preferences: taken, and nothing depends on them
 
+namespace heddle::compat {
+
+/// What a limit of this number is in this run; null where there is none. (CUDA Runtime API, "cudaLimit".)
+size_t* limit_of(int number);
+
+}  // namespace heddle::compat
+
 enum HEDDLE_GPU(Limit) {
   HEDDLE_GPU(LimitStackSize) = 0,
   HEDDLE_GPU(LimitPrintfFifoSize) = 1,
@@ -68,7 +75,18 @@ enum HEDDLE_GPU(Limit) {
   HEDDLE_GPU(LimitMaxL2FetchGranularity) = 5,
   HEDDLE_GPU(LimitPersistingL2CacheSize) = 6,
 };
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSetLimit)(HEDDLE_GPU(Limit), size_t) { return HEDDLE_GPU(Success); }
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSetLimit)(HEDDLE_GPU(Limit) which, size_t value) {
+  size_t* const known = heddle::compat::limit_of(which);
+  if (known == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *known = value;
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetLimit)(size_t* value, HEDDLE_GPU(Limit) which) {
+  const size_t* const known = heddle::compat::limit_of(which);
+  if (known == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *value = *known;
+  return HEDDLE_GPU(Success);
+}
 enum HEDDLE_GPU(FuncCache) {
   HEDDLE_GPU(FuncCachePreferNone),
   HEDDLE_GPU(FuncCachePreferShared),

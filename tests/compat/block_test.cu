@@ -249,4 +249,47 @@ TEST(cuda_block, launches_that_no_device_takes_are_refused_in_words_of_cuda) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(asked_for, 1)));
 }
 
+struct constructed {
+  int value;
+  __device__ constructed() {}
+};
+__device__ int passed_on;
+__device__ volatile int says_so;
+template <typename Kept>
+__device__ void uses_shared_memory() {
+  __shared__ Kept kept[2];
+  kept[threadIdx.x].value = 1;
+  __syncthreads();
+}
+/// Nothing orders the store to `passed_on` and its load but what the shared variable may do.
+template <typename Kept>
+__global__ void passes_on_past_shared_memory(int* seen) {
+  if (blockIdx.x == 0) {
+    passed_on = 1;
+    uses_shared_memory<Kept>();
+    says_so = 1;
+  } else {
+    while (says_so == 0) {
+    }
+    uses_shared_memory<Kept>();
+    *seen = passed_on;
+  }
+}
+
+TEST(cuda_block, constructs_no_shared_variable) {
+  struct plain {
+    int value;
+  };
+  const auto with = [](auto kept) {
+    return [kept] {
+      int* seen = nullptr;
+      cudaMalloc(&seen, sizeof *seen);
+      passes_on_past_shared_memory<std::remove_const_t<decltype(kept)>><<<2, 1>>>(seen);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(plain()), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(constructed()), 50)));
+}
+
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cuda/latch>
 #include <cuda/pipeline>
 #include <cuda/semaphore>
+#include <nv/target>
 
 #include <atomic>
 #include <memory>
@@ -643,6 +644,90 @@ TEST(cuda_toolkit, graphs_order_nothing_but_what_they_say) {
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 50)));
   EXPECT_GT(scoped().run_many(with(false), 50).count(verdict::race), 0U);
+}
+
+struct counted {
+  int* word;
+  explicit counted(int* of) : word(of) {}
+  counted(const counted& other) : word(other.word) {}
+};
+struct counted_of_any {
+  int* word;
+  explicit counted_of_any(int* of) : word(of) {}
+  counted_of_any(counted_of_any& other) : word(other.word) {}
+};
+__global__ void takes_objects(counted one, counted_of_any other) { *one.word = *other.word + 1; }
+
+extern __shared__ int declared_twice[];
+extern __shared__ int declared_twice[];
+__global__ void has_it_declared_twice(int* word) {
+  declared_twice[0] = 3;
+  *word = declared_twice[0];
+}
+
+__global__ void matches_small_numbers(unsigned* found) {
+  const bool odd = threadIdx.x % 2 != 0;
+  const auto label = static_cast<short>(threadIdx.x / 3);
+  found[threadIdx.x] = __match_any_sync(0x3fU, odd) << 8 | __match_any_sync(0x3fU, label);
+}
+
+namespace named_like_ours {
+template <typename T, int N>
+__device__ void multimem_st(T*, unsigned) {}
+template <int N>
+__device__ unsigned ld(const unsigned* at) {
+  unsigned value;
+  asm volatile("ld.global.u32 %0, [%1];"
+               : "="
+                 "r"(value)
+               : "l"(at));
+  return value + N;
+}
+__global__ void reads(unsigned* word) {
+  *word = ld<2>(word) + 1;
+  multimem_st<int, 1>(nullptr, 0);
+}
+}  // namespace named_like_ours
+
+TEST(toolkit, takes_what_nvcc_takes) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* const words = zeros<int>(2);
+                                        counted_of_any other(words + 1);
+                                        takes_objects<<<1, 1>>>(counted(words), other);
+                                        has_it_declared_twice<<<1, 1, sizeof(int)>>>(words + 1);
+                                        auto* const found = zeros<unsigned>(6);
+                                        matches_small_numbers<<<1, 6>>>(found);
+                                        auto* const read = zeros<unsigned>(1);
+                                        named_like_ours::reads<<<1, 1>>>(read);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(words[0] == 1 && words[1] == 3 && *read == 3);
+                                        SIM_CHECK(found[0] == (0x15U << 8 | 0x7U) && found[5] == (0x2aU << 8 | 0x38U));
+                                      },
+                                      20)));
+}
+
+TEST(toolkit, has_limits_targets_and_errors_by_name) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        size_t bytes = 0;
+                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
+                                        SIM_CHECK(bytes == size_t{8} << 20);
+                                        SIM_CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 4096) == cudaSuccess);
+                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
+                                        SIM_CHECK(bytes == 4096);
+                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, static_cast<cudaLimit>(99)) ==
+                                                  cudaErrorInvalidValue);
+                                      },
+                                      2)));
+  EXPECT_EQ(static_cast<int>(cudaErrorSyncDepthExceeded), 68);
+  int taken = 0;
+  NV_IF_ELSE_TARGET(NV_IS_HOST, (taken = 1;), (taken = 2;))
+  NV_DISPATCH_TARGET(NV_IS_EXACTLY_SM_80, (taken += 10;), NV_PROVIDES_SM_70, (taken += 20;), NV_ANY_TARGET,
+                     (taken += 40;))
+  NV_IF_TARGET(NV_PROVIDES_SM_100, (taken += 100;))
+  EXPECT_EQ(taken, 22);
+  EXPECT_EQ(static_cast<float>(__habs2(make_half2(-1.5F, 2)).x), 1.5F);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "run.h"
 #include "together.h"
 
+#include <cstring>
 #include <vector>
 
 namespace heddle::sim::tests::copy_test {
@@ -370,6 +371,35 @@ TEST(stream_copy, leaves_its_stack_to_the_next_one) {
     }
   });
   EXPECT_EQ(ended.verdict, verdict::ok) << ended.message;
+}
+
+// What a thread has stored may still be on its way to memory, and it finds it all the same.
+TEST(calls_of_the_c_library, find_what_their_thread_has_stored) {
+  for (const char* fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
+    machine on({fidelity});
+    EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                        [] {
+                                          device host;
+                                          auto* const words = host.allocate_host<uint64_t>(16, "words");
+                                          auto* const text = reinterpret_cast<char*>(words + 12);
+                                          host.launch({}, [] {});
+                                          for (uint64_t n = 0; n < 4; ++n) words[n] = n + 5;
+                                          std::memcpy(words + 4, words, 32);
+                                          for (uint64_t n = 0; n < 4; ++n) SIM_CHECK(words[n + 4] == n + 5);
+                                          words[3] = 9;
+                                          std::memmove(words + 1, words, 32);
+                                          SIM_CHECK(words[1] == 5 && words[4] == 9);
+                                          words[8] = 1;
+                                          words[9] = 1;
+                                          SIM_CHECK(std::memcmp(words + 8, words + 9, 8) == 0);
+                                          text[0] = 'a';
+                                          text[1] = '\0';
+                                          SIM_CHECK(std::strlen(text) == 1 && std::strcmp(text, "a") == 0);
+                                          host.synchronize();
+                                        },
+                                        30)))
+        << fidelity;
+  }
 }
 
 }  // namespace
