@@ -230,23 +230,18 @@ int cudaGetDevice(int* device) { return simulatedGetDevice(device); }
 int cudaSetDeviceFlags(unsigned) { return success; }
 int cudaDeviceSynchronize() { return simulatedDeviceSynchronize(); }
 int cudaDeviceReset() { return simulatedDeviceSynchronize(); }
-int cudaDeviceSetLimit(int which, size_t value) {
-  return simulatedDeviceSetLimit(static_cast<simulatedLimit>(which), value);
-}
-int cudaDeviceGetLimit(size_t* value, int which) {
-  return simulatedDeviceGetLimit(value, static_cast<simulatedLimit>(which));
-}
+using limit = simulatedLimit;
+int cudaDeviceSetLimit(int which, size_t to) { return simulatedDeviceSetLimit(static_cast<limit>(which), to); }
+int cudaDeviceGetLimit(size_t* is, int which) { return simulatedDeviceGetLimit(is, static_cast<limit>(which)); }
 int cudaDeviceSetCacheConfig(int) { return success; }
 int cudaDeviceGetAttribute(int* value, int which, int device) {
   if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;
   return heddle::compat::attribute_of_device(which, *value) ? success : invalid_value;
 }
-/// cudaDeviceProp of version 13; what is not named here is 0.
+/// cudaDeviceProp of version 13, of 1,008 bytes; what is not named here is 0.
 int cudaGetDeviceProperties(void* properties, int device) {
   if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;
-  constexpr size_t bytes = 1008;
-  auto* const to = static_cast<unsigned char*>(properties);
-  std::memset(to, 0, bytes);
+  auto* const to = static_cast<unsigned char*>(std::memset(properties, 0, 1008));
   std::strcpy(reinterpret_cast<char*>(to), "heddle's simulated device");
   const auto put = [&](size_t offset, auto value) { std::memcpy(to + offset, &value, sizeof value); };
   put(288, size_t{1} << 36);  // totalGlobalMem

@@ -380,7 +380,7 @@ TEST(calls_of_the_c_library, find_what_their_thread_has_stored) {
     EXPECT_TRUE(always(verdict::ok, on.run_many(
                                         [] {
                                           device host;
-                                          auto* const words = host.allocate_host<uint64_t>(16, "words");
+                                          auto* const words = host.allocate_shared<uint64_t>(16, "words");
                                           auto* const text = reinterpret_cast<char*>(words + 12);
                                           host.launch({}, [] {});
                                           for (uint64_t n = 0; n < 4; ++n) words[n] = n + 5;
