@@ -60,10 +60,11 @@
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
-#include <heddle/sim/compat/cuda_errors.h>
 #include <heddle/sim/compat/runtime_api.h>
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
 #define cudaStreamDefault 0x00
+
+#include <heddle/sim/compat/cuda_errors.h>
 
 // -- the host side, where CUDA has names of its own
 

@@ -1,7 +1,5 @@
-// Errors of CUDA that no call returns here, for code that tells them apart. (CUDA Runtime API, "cudaError".)
+// Errors of CUDA that no call returns here, for code that tells them apart. (CUDA Runtime API, "cudaError".) Behind runtime_api.h.
 #pragma once
-
-#include <heddle/sim/compat/runtime_api.h>
 
 inline constexpr cudaError_t cudaErrorProfilerDisabled = static_cast<cudaError_t>(5);
 inline constexpr cudaError_t cudaErrorProfilerNotInitialized = static_cast<cudaError_t>(6);

@@ -6,6 +6,7 @@
 #include <heddle/sim/runtime/plain_accesses.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/runtime/reached.h>
+#include <heddle/sim/space/fresh_memory.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -206,7 +207,7 @@ void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind) {
                               .place = from.place,
                               .is_hidden = what == memory_place::device_alone && hides_device_memory(here)},
                              operation_of(operation_kind::none, from));
-  std::memset(memory, here.machine().fill, size_bytes);
+  fill_fresh(static_cast<std::byte*>(memory), static_cast<int>(here.machine().fill), size_bytes);
   return memory;
 }
 

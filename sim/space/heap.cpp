@@ -2,6 +2,7 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/sim/base/address_space.h>
 #include <heddle/sim/base/invariant.h>
+#include <heddle/sim/space/fresh_memory.h>
 #include <heddle/sim/space/heap.h>
 
 #include <sys/mman.h>
@@ -81,7 +82,7 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint
   if (whole < size_bytes || whole + gap_bytes > reserved_bytes_ - used_bytes_) return nullptr;
   std::byte* const base = base_ + used_bytes_ + gap_bytes;
   if (base + whole >= base_ + reserved_bytes_) return nullptr;
-  std::memset(base, 0, whole);
+  clear_fresh(base, whole);
   add(base, whole, {base, size_bytes, kind, false, device, name, false, owner, false});
   return base;
 }
