@@ -55,7 +55,10 @@ function(_heddle_simulate target language lanes definitions)
     endif()
     set(options -DHEDDLE_REWRITE=${scenario} -DHEDDLE_COMPAT_WAVE_LANES=${lanes} ${definitions} -include
                 heddle/sim/compat/${language}.h)
-    set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${options}")
+    # Of the target: several may have the source, each in its way.
+    string(MAKE_C_IDENTIFIER "HEDDLE_SIMULATES_${source}" how)
+    set_target_properties(${target} PROPERTIES ${how} "${options}")
+    set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "$<TARGET_PROPERTY:${how}>")
   endforeach()
   get_target_property(done ${target} HEDDLE_SIMULATES)
   if(done)

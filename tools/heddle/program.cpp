@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,12 @@ namespace heddle::tools {
 namespace {
 
 void end_of_main(int result) {
-  if (result != 0) sim::runtime::trap(fault::assertion, ("main() returned " + std::to_string(result)).c_str());
+  if (result != 0) {
+    // Not in a string: that copies as the program does, and what it has copied need not be in memory yet.
+    char text[32];
+    std::snprintf(text, sizeof text, "main() returned %d", result);
+    sim::runtime::trap(fault::assertion, text);
+  }
   sim::runtime::end_program();
 }
 

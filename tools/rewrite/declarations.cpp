@@ -1,16 +1,10 @@
 #include "declarations.h"
 
 namespace heddle::rewrite {
-namespace {
-
-constexpr size_t none = token_list::none;
-
-}  // namespace
-
 size_t behind_attribute(const token_list& tokens, size_t n) {
   const bool with_brackets = tokens.is(n, "__attribute__") || tokens.is(n, "alignas") || tokens.is(n, "decltype") ||
                              tokens.is(n, "__declspec") || tokens.is(n, "__cluster_dims__");
-  if (with_brackets && tokens.is(n + 1, "(") && tokens.match(n + 1) != none) return tokens.match(n + 1) + 1;
+  if (with_brackets && tokens.is(n + 1, "(") && tokens.match(n + 1) != token_list::none) return tokens.match(n + 1) + 1;
   return n;
 }
 
@@ -19,10 +13,11 @@ size_t begin_of_shared(const token_list& tokens, size_t n) {
     return tokens.is(at, "<") || tokens.is(at, ">") || tokens.is(at, ":") || tokens.is(at, "*");
   };
   while (n > 0) {
-    const size_t open = tokens.is(n - 1, ")") ? tokens.match(n - 1) : none;
+    const size_t open = tokens.is(n - 1, ")") ? tokens.match(n - 1) : token_list::none;
     if (tokens.is_identifier(n - 1) || is_of_type(n - 1))
       --n;
-    else if (open != none && open > 0 && (tokens.is(open - 1, "alignas") || tokens.is(open - 1, "__attribute__")))
+    else if (open != token_list::none && open > 0 &&
+             (tokens.is(open - 1, "alignas") || tokens.is(open - 1, "__attribute__")))
       n = open - 1;
     else
       break;
@@ -31,7 +26,7 @@ size_t begin_of_shared(const token_list& tokens, size_t n) {
 }
 
 bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<size_t>& names) {
-  size_t name = none;
+  size_t name = token_list::none;
   bool named = false;
   for (size_t at = begin; at <= end; ++at) {
     if (const size_t behind = behind_attribute(tokens, at); behind != at) {
@@ -43,14 +38,14 @@ bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<si
       for (; at < end; ++at) {
         if (tokens.is(at, "<")) ++depth;
         if (tokens.is(at, ">") && --depth == 0) break;
-        if (tokens.is(at, "(") && tokens.match(at) != none) at = tokens.match(at);
+        if (tokens.is(at, "(") && tokens.match(at) != token_list::none) at = tokens.match(at);
       }
       continue;
     }
     if (tokens.is(at, ",") || tokens.is(at, ";")) {
-      if (name == none) return false;
+      if (name == token_list::none) return false;
       names.push_back(name);
-      name = none;
+      name = token_list::none;
       named = false;
     } else if (tokens.is(at, "[")) {
       named = true;
@@ -63,7 +58,7 @@ bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<si
     } else if (tokens.is_identifier(at) && !named) {
       name = at;
     }
-    if (at == none) return false;
+    if (at == token_list::none) return false;
   }
   return true;
 }
@@ -71,9 +66,9 @@ bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<si
 size_t opened_around(const token_list& tokens, size_t n) {
   for (size_t at = n; at-- > 0;) {
     if (tokens.is(at, "{")) return at;
-    if (tokens.is(at, "}") && tokens.match(at) != none) at = tokens.match(at);
+    if (tokens.is(at, "}") && tokens.match(at) != token_list::none) at = tokens.match(at);
   }
-  return none;
+  return token_list::none;
 }
 
 }  // namespace heddle::rewrite

@@ -160,14 +160,13 @@ std::string summary_line(const fuzz_summary& summary) {
     if (++wrong <= most_named) named += (named.empty() ? ": " : ", ") + wrong_in_words(each);
   }
   if (wrong > most_named) named += " and " + std::to_string(wrong - most_named) + " more";
-  std::string line = std::to_string(summary.trials.size()) +
-                     (summary.trials.size() == 1 ? " scenario, " : " scenarios, ") +
-                     (wrong == 0 ? "all as expected" : std::to_string(wrong) + " WRONG" + named);
-  if (summary.interrupted)
-    line += "; interrupted, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
-  else if (summary.stopped_at_first)
-    line += "; stopped at the first, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
-  return line;
+  std::string line = std::to_string(summary.trials.size()) + (summary.trials.size() == 1 ? " scenario" : " scenarios");
+  if (!summary.trials.empty())
+    line += wrong == 0 ? ", all as expected" : ", " + std::to_string(wrong) + " WRONG" + named;
+  if (!summary.interrupted && !summary.stopped_at_first) return line;
+  const size_t left = summary.chosen - summary.trials.size();
+  return line + (summary.interrupted ? "; interrupted, " : "; stopped at the first, ") + std::to_string(left) +
+         (left == 1 ? " was not run" : " were not run");
 }
 
 /// What a finding's run did, below the line that names its verdict. A run that ended the process of a search has no answers to play.
@@ -255,8 +254,8 @@ void print_in_full(const trial& of, const invocation& asked, bool& told_of_races
               << describe(each, of.expected, of.runs.schedules, asked.program,
                           {.trace = of.files[index], .with_token = asked.tells.tokens});
     if (told_of_races || of.expected.contains(each.first.outcome)) continue;
-    std::cout << past_races(each.first.outcome);
-    told_of_races = !past_races(each.first.outcome).empty();
+    std::cout << past_races(each.first);
+    told_of_races = !past_races(each.first).empty();
   }
   if (of.proof) std::cout << name << described_proof(of, asked.program, asked.tells.tokens);
   if (of.runs.findings.empty() && !(of.proof && of.proof->found) && !of.as_expected())

@@ -208,9 +208,11 @@ std::filesystem::path findings_folder() {
   return said != nullptr && *said != '\0' ? said : "heddle-findings";
 }
 
-std::string_view past_races(scheduler::verdict found) {
-  const bool race = found == scheduler::verdict::race || found == scheduler::verdict::scope_race;
-  return race ? "  a race ends its run: to see what comes of it, --set races=weigh\n" : "";
+std::string_view past_races(const scheduler::trace& found) {
+  const bool race = found.outcome == scheduler::verdict::race || found.outcome == scheduler::verdict::scope_race;
+  const bool went_on = std::any_of(found.parameters.begin(), found.parameters.end(),
+                                   [](const auto& one) { return one.first == "races" && one.second == "weigh"; });
+  return race && !went_on ? "  a race ends its run: to see what comes of it, --set races=weigh\n" : "";
 }
 
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report) {

@@ -73,8 +73,8 @@ std::string how_to_play(const scheduler::trace& recorded, const std::string& pro
 /// Where findings are kept where no folder is named: what the environment's HEDDLE_FINDINGS names, else heddle-findings.
 std::filesystem::path findings_folder();
 
-/// One line about how to look past it, behind a race; else empty.
-std::string_view past_races(scheduler::verdict found);
+/// One line about how to look past it, behind a race that has ended its run; else empty.
+std::string_view past_races(const scheduler::trace& found);
 
 /// The first paragraph of a report and the others: what happened, and where each actor stands.
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report);

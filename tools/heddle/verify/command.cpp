@@ -69,7 +69,7 @@ void print_found(const verification& made, const std::string& program) {
   const auto [summary, details] = paragraphs(found.report);
   std::cout << indented(summary, 2) << indented(details, 2)
             << how_to_play(found.recorded, program, {.trace = made.file});
-  if (!wanted) std::cout << past_races(found.recorded.outcome);
+  if (!wanted) std::cout << past_races(found.recorded);
 }
 
 void print_text(const verification& made, const invocation& asked) {
