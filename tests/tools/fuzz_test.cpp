@@ -237,7 +237,7 @@ TEST(fuzz, ctrl_c_prints_the_table_so_far_and_is_status_130) {
       heddle({"fuzz", "fake.slow", "port.echo", "--schedules", "1000000"}, {.interrupt_after_ms = 400});
   EXPECT_EQ(ended.status, 130);
   EXPECT_NE(ended.out.find("fake.slow"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("1 scenario, all as expected; interrupted, 1 were not run"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("1 scenario, all as expected; interrupted, 1 was not run"), std::string::npos) << ended.out;
 }
 
 // -- What a person sees: the command on a terminal.
