@@ -716,7 +716,7 @@ TEST(toolkit, has_limits_targets_and_errors_by_name) {
                                         SIM_CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 4096) == cudaSuccess);
                                         SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
                                         SIM_CHECK(bytes == 4096);
-                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, static_cast<cudaLimit>(99)) ==
+                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, static_cast<cudaLimit>(7)) ==
                                                   cudaErrorInvalidValue);
                                       },
                                       2)));
