@@ -1,4 +1,6 @@
 // What a block has: shared memory of its own, and barriers.
+#include <type_traits>
+
 #include "../sim/run.h"
 
 namespace {
@@ -280,16 +282,16 @@ TEST(cuda_block, constructs_no_shared_variable) {
   struct plain {
     int value;
   };
-  const auto with = [](auto kept) {
-    return [kept] {
+  const auto with = []<typename Kept>(std::type_identity<Kept>) {
+    return [] {
       int* seen = nullptr;
       cudaMalloc(&seen, sizeof *seen);
-      passes_on_past_shared_memory<std::remove_const_t<decltype(kept)>><<<2, 1>>>(seen);
+      passes_on_past_shared_memory<Kept><<<2, 1>>>(seen);
       cudaDeviceSynchronize();
     };
   };
-  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(plain()), 50)));
-  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(constructed()), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(std::type_identity<plain>()), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(std::type_identity<constructed>()), 50)));
 }
 
 }  // namespace
