@@ -98,7 +98,7 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
   std::byte* const memory = past_caches(to);
   lane& self = *execution::current;
   range_write(to, size_bytes, from, [&] {
-    if (stale == nullptr) look_again(*execution::instance, self, from_memory, size_bytes);
+    if (stale == nullptr) look_again_inside(self, from_memory, size_bytes);
     std::memmove(to, stale == nullptr ? from_memory : stale, size_bytes);
     if (memory != nullptr) std::memcpy(memory, to, size_bytes);
   });

@@ -34,7 +34,7 @@ namespace {
   const runtime::same_call more(from);
   heddle::sim::lane& self = *heddle::sim::execution::current;
   runtime::range_write(to, size_bytes, by, [&] {
-    runtime::look_again(*heddle::sim::execution::instance, self, from, size_bytes);
+    runtime::look_again_inside(self, from, size_bytes);
     real(to, from, size_bytes);
   });
   return to;

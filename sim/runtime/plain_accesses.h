@@ -137,9 +137,11 @@ inline bool stores_alone(const run_core& core, const void* address) {
   if (self != nullptr && size_bytes != 0) plain_write_of(self, address, size_bytes, from, named);
 }
 
-/// The lane, in the simulator, is about to do what it has announced by a plain read and another access: what it reads there is in memory.
-inline void look_again(execution& here, lane& self, const void* address, size_t size_bytes) {
-  late_memory* const late = here.late();
+/// The lane is about to do what it has announced by a plain read and another access: what it reads there is in memory. Where the other access is
+/// to its own stack, it has not come to the simulator since, and that is so.
+inline void look_again_inside(lane& self, const void* address, size_t size_bytes) {
+  late_memory* const late = execution::instance->late();
+  if (execution::current != nullptr) return;
   if (late == nullptr || size_bytes == 0 || self.is_private(address)) return;
   operation read = self.pending;
   read.kind = operation_kind::plain_load;
@@ -152,7 +154,7 @@ inline void look_again(const void* address, size_t size_bytes) {
   lane* const self = observed(address);
   if (self == nullptr) return;
   const entered inside(*self);
-  look_again(*execution::instance, *self, address, size_bytes);
+  look_again_inside(*self, address, size_bytes);
 }
 
 /// What a host thread has stored need not be in memory yet where its processor keeps stores in a buffer.
