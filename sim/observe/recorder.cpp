@@ -295,7 +295,7 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
     case spurious:
       return "the weak compare-exchange of " + location + " by " + who + at + " failed for no reason";
     case wake:
-      return who + " went on for no reason" + at;
+      return who + " went on" + at + ", though nothing had changed";
     case arrive: {
       if (is_of_it && about->lost) return "the ring of " + who + at + " was lost";
       const taken* const store = one.arrives == 0 ? nullptr : taken_in(one.arrives);

@@ -8,6 +8,56 @@ namespace heddle::tools {
 using sim::operation_kind;
 using sim::run_record;
 
+namespace {
+
+/// What an operation that is on no memory does; `text` is what reports call it.
+std::string deed_without_place(operation_kind kind, const std::string& text) {
+  switch (kind) {
+    case operation_kind::pause:
+      return "pauses";
+    case operation_kind::active_mask:
+      return "asks which lanes are there";
+    case operation_kind::broadcast:
+    case operation_kind::ballot:
+    case operation_kind::shuffle:
+      return "comes to a " + text;
+    case operation_kind::sync_lanes:
+      return "comes to a barrier of its wave";
+    case operation_kind::block_barrier:
+      return "comes to the barrier of its block";
+    case operation_kind::cluster_arrive:
+      return "arrives at the barrier of its cluster";
+    case operation_kind::cluster_wait:
+      return "comes to the barrier of its cluster";
+    case operation_kind::clock:
+      return "reads the clock";
+    case operation_kind::synchronize:
+      return "waits for earlier work";
+    case operation_kind::query:
+      return "asks whether earlier work has ended";
+    case operation_kind::join:
+      return "waits for the end of a thread";
+    case operation_kind::launch:
+      return "launches a kernel";
+    case operation_kind::spawn:
+      return "starts a thread";
+    case operation_kind::copy:
+      return "gives a stream a copy";
+    case operation_kind::fence:
+      return "makes a " + text;
+    case operation_kind::wait:
+    case operation_kind::wait_notice:
+      return "waits for notice";
+    case operation_kind::notify:
+    case operation_kind::give_notice:
+      return "gives notice";
+    default:
+      return "goes on with " + text;
+  }
+}
+
+}  // namespace
+
 const run_record::step* step_words::step_at(uint64_t number) const {
   const bool is_there = number >= of_.first_step && number - of_.first_step < of_.steps.size();
   return is_there ? &of_.steps[number - of_.first_step] : nullptr;
@@ -76,10 +126,12 @@ std::string step_words::deed_of(const run_record::step& one) const {
   if (changes_both)
     return one.changes ? "changes " + place + " from " + text_of(one.value, one) + " to " + text_of(one.after, one)
                        : "finds " + place + value_of(one.value, one, " = ");
+  if (one.place != run_record::none && one.kind == operation_kind::lock_mutex) return "locks " + place;
+  if (one.place != run_record::none && one.kind == operation_kind::unlock_mutex) return "unlocks " + place;
   if (one.place != run_record::none && one.has_value)
     return "reads " + place + value_of(one.value, one, ": ") + (one.is_old ? ", an old value" : "") + plain;
   if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
-  return "does " + of_.texts[one.operation];
+  return deed_without_place(one.kind, of_.texts[one.operation]);
 }
 
 std::string step_words::text_of(uint64_t value, const run_record::step& one) const {
