@@ -7,7 +7,7 @@ namespace heddle::sim {
 namespace {
 
 constexpr uint32_t none = gate::none;
-constexpr size_t most_nodes = 3'000;
+constexpr size_t most_nodes = 2'000;
 
 /// A natural loop.
 struct loop {
