@@ -99,6 +99,29 @@ void in_a_block() {
   cudaDeviceSynchronize();
 }
 
+__global__ void signals_before_all_have_stored(int* data, flag* ready, int* seen) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = 1;
+    if (threadIdx.x == 0) ready->store(1, cuda::memory_order_release);
+  } else {
+    if (threadIdx.x == 0)
+      while (ready->load(cuda::memory_order_acquire) == 0) __nanosleep(20);
+    __syncthreads();
+    seen[threadIdx.x] = data[threadIdx.x];
+  }
+}
+
+/// One lane tells another block of what others of its own may not have stored yet.
+void past_a_signal() {
+  int* data = nullptr;
+  flag* ready = nullptr;
+  cudaMalloc(&data, 4 * sizeof *data);
+  cudaMallocHost(&ready, sizeof *ready);
+  new (ready) flag(0);
+  signals_before_all_have_stored<<<2, 2>>>(data, ready, data + 2);
+  cudaDeviceSynchronize();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -107,5 +130,6 @@ int main(int count, char** arguments) {
   if (where == "grid") at_a_grid();
   if (where == "notice") for_a_notice();
   if (where == "counts") in_a_block();
+  if (where == "signal") past_a_signal();
   return 0;
 }

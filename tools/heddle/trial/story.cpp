@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/trial/hang_advice.h>
+#include <heddle/tools/trial/missing_barrier.h>
 #include <heddle/tools/trial/step_words.h>
 #include <heddle/tools/trial/story.h>
 
@@ -284,6 +285,7 @@ class teller {
       const run_record::step& narrow = first_is_narrow ? earlier : later;
       return "missing: a wider scope at " + words_.where(narrow) + ", which is " + of_.texts[narrow.operation];
     }
+    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
     std::string text = "missing: ";
     if (edge.find("a bulk copy is of another proxy") != std::string_view::npos)
       return text + "fence.proxy.async behind " + words_.where(earlier) + ", by " + words_.name_of(earlier.actor) +
@@ -324,7 +326,6 @@ class teller {
   bool is_bulk_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("bulk copy "); }
 
   // -- what ends otherwise
-
   void tell_end() {
     const uint64_t last = of_.first_step + of_.steps.size() - 1;
     const run_record::step& one = *words_.step_at(last);

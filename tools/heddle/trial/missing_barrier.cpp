@@ -1,0 +1,72 @@
+#include <heddle/tools/trial/missing_barrier.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace heddle::tools {
+namespace {
+
+using sim::operation_kind;
+using sim::run_record;
+
+const run_record::wave& wave_of(const run_record& of, uint32_t actor) { return of.waves[of.actors[actor].wave]; }
+
+bool are_of_one_block(const run_record& of, uint32_t one, uint32_t other) {
+  const run_record::wave& first = wave_of(of, one);
+  const run_record::wave& second = wave_of(of, other);
+  return !first.host && !second.host && first.launched == second.launched && first.block == second.block;
+}
+
+bool is_meeting(operation_kind kind) { return kind == operation_kind::block_barrier || sim::is_collective(kind); }
+
+/// Looks for what a lane of the block of `stores`, but not it, has told the readers before the step `until`.
+class told_lanes {
+ public:
+  told_lanes(const run_record& of, const step_words& words) : of_(of), words_(words) {}
+
+  uint64_t number_of(const run_record::step& one) const {
+    return of_.first_step + static_cast<uint64_t>(&one - of_.steps.data());
+  }
+
+  std::string between(const run_record::step& stores, const run_record::step& reads, uint64_t until) const {
+    for (uint64_t number = until; number-- > of_.first_step;) {
+      const run_record::step& seen = *words_.step_at(number);
+      const bool is_for_reader = seen.actor == reads.actor || are_of_one_block(of_, seen.actor, reads.actor);
+      if (!is_for_reader || seen.reads == run_record::never) continue;
+      const run_record::step* const told = words_.step_at(seen.reads);
+      if (told == nullptr || told->actor == stores.actor || !are_of_one_block(of_, told->actor, stores.actor)) continue;
+      const uint64_t stored = number_of(stores);
+      if (meets(stores.actor, std::min(stored, seen.reads), std::max(stored, seen.reads))) return {};
+      const run_record::wave& by = wave_of(of_, stores.actor);
+      const bool one_wave = of_.actors[told->actor].wave == of_.actors[stores.actor].wave;
+      return "a barrier of " + (one_wave ? by.name : "block " + std::to_string(by.block)) + " between " +
+             words_.where(stores) + " and " + words_.where(*told) + ", where " + of_.actors[told->actor].name + " " +
+             words_.deed_of(*told) + ", which " + words_.name_of(seen.actor) + " has read";
+    }
+    return {};
+  }
+
+ private:
+  bool meets(uint32_t actor, uint64_t from, uint64_t to) const {
+    for (uint64_t between = from + 1; between < to; ++between) {
+      const run_record::step& one = *words_.step_at(between);
+      if (one.actor == actor && is_meeting(one.kind)) return true;
+    }
+    return false;
+  }
+
+  const run_record& of_;
+  const step_words& words_;
+};
+
+}  // namespace
+
+std::string missing_barrier(const run_record& of, const step_words& words, const run_record::step& earlier,
+                            const run_record::step& later) {
+  const told_lanes told(of, words);
+  // Either came first: a lane may also store when the others have already read.
+  std::string found = told.between(earlier, later, told.number_of(later));
+  return found.empty() ? told.between(later, earlier, told.number_of(earlier)) : found;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,16 @@
+// Lanes that tell others of what lanes of their block have stored, and have not met these before.
+#pragma once
+
+#include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/trial/step_words.h>
+
+#include <string>
+
+namespace heddle::tools {
+
+/// "a barrier of block 0 between a.cu:21 and a.cu:25, where wave 0 lane 0 stores ready = 1, which wave 1 has read": where another lane of the
+/// block of one access has told the block or the host thread of the other one to go on, and has not met the lane of the first at anything in between. Else empty.
+std::string missing_barrier(const sim::run_record& of, const step_words& words, const sim::run_record::step& earlier,
+                            const sim::run_record::step& later);
+
+}  // namespace heddle::tools
