@@ -37,6 +37,8 @@ class told_lanes {
       if (told == nullptr || told->actor == stores.actor || !are_of_one_block(of_, told->actor, stores.actor)) continue;
       const uint64_t stored = number_of(stores);
       if (meets(stores.actor, std::min(stored, seen.reads), std::max(stored, seen.reads))) return {};
+      // In a later round it is what the lane comes behind that is missing.
+      if (seen.reads < stored && has_been_at(stores, seen.reads)) return {};
       const run_record::wave& by = wave_of(of_, stores.actor);
       const bool one_wave = of_.actors[told->actor].wave == of_.actors[stores.actor].wave;
       return "a barrier of " + (one_wave ? by.name : "block " + std::to_string(by.block)) + " between " +
@@ -53,6 +55,12 @@ class told_lanes {
       if (one.actor == actor && is_meeting(one.kind)) return true;
     }
     return false;
+  }
+
+  /// Whether its lane has made the same step before this one.
+  bool has_been_at(const run_record::step& what, uint64_t before) const {
+    return std::any_of(of_.steps.begin(), of_.steps.begin() + static_cast<ptrdiff_t>(before - of_.first_step),
+                       [&](const run_record::step& one) { return one.actor == what.actor && one.calls == what.calls; });
   }
 
   const run_record& of_;
