@@ -9,6 +9,8 @@
 #include <cstdlib>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+
 // A run that ends early abandons its lanes, and with them what they own: such leaks are no errors. What AddressSanitizer finds in code under
 // test ends the run as an abort does.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
@@ -45,7 +47,13 @@ stack_arena::stack_arena(size_t stack_bytes, size_t capacity)
   base_ = static_cast<std::byte*>(mapped);
 }
 
-stack_arena::~stack_arena() { munmap(base_, reserved_bytes_); }
+stack_arena::~stack_arena() {
+#ifdef HEDDLE_ADDRESS_SANITIZER
+  // What is mapped here next has no variables that were left.
+  __asan_unpoison_memory_region(base_, guarded_ < max_guarded_stacks ? guarded_ * stride_bytes_ : reserved_bytes_);
+#endif
+  munmap(base_, reserved_bytes_);
+}
 
 void stack_arena::guard_up_to(size_t index) {
   for (; guarded_ <= index && guarded_ < max_guarded_stacks; ++guarded_)
