@@ -215,9 +215,8 @@ class control_flow_builder {
     gated_graph gated = with_gates(made.next_, how_ends, made.entry_);
     made.next_ = std::move(gated.next);
     made.aims_ = std::move(gated.aims);
-    for (uint32_t n = 0; n < gated.gates.size(); ++n) {
-      const uint32_t before = gated.gates[n].before;
-      const uint32_t shown = before != gate::none ? before : made.aims_[made.size()].front();
+    for (const gate& each : gated.gates) {
+      const uint32_t shown = each.before != gate::none ? each.before : made.aims_[made.size()].front();
       made.nodes_.push_back({.end = made.nodes_[shown].end, .is_gate = true});
       how_ends.push_back(node_end::goes_on);
     }
