@@ -70,7 +70,7 @@ class control_flow {
   const std::vector<uint32_t>& next(uint32_t number) const { return next_[number]; }
   /// Of each of these ways: the node that it leads to, through gates or not.
   const std::vector<uint32_t>& aims(uint32_t number) const { return aims_[number]; }
-  /// The way of a gate for lanes that have this aim; `none`: those that leave nothing, and no such way is there.
+  /// The way of a gate that lanes with this aim take; `none` where the gate has no such way.
   uint32_t way_to(uint32_t gate, uint32_t aim) const;
   /// The aim at a gate of lanes that do not leave; `none`: all of them do.
   uint32_t usual_aim(uint32_t gate) const { return gates_[gate - coded()].before; }

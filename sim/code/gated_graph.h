@@ -32,7 +32,7 @@ struct gated_graph {
   std::vector<gate> gates;
 };
 
-/// The graph with its gates. Without any, where a loop has two entries, or the graph is too large to be looked at.
+/// The graph with its gates; `entry` is the node that the function begins with. Without any, where a loop has two entries, or the graph is too large to be looked at.
 gated_graph with_gates(const std::vector<std::vector<uint32_t>>& next, const std::vector<node_end>& ends,
                        uint32_t entry);
 
