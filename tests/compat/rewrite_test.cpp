@@ -85,6 +85,8 @@ TEST(rewriter, lets_shared_memory_be_aligned_behind_its_name) {
             "void f() { struct heddle_shared_5 {  __attribute__((aligned(2 * (8)))) int t[4]; }; static char "
             "heddle_shared_5_t; [[maybe_unused]] auto& t = "
             "::heddle::compat::shared_variable<decltype(heddle_shared_5::t)>(heddle_shared_5_t, \"t\"); }");
+  const std::string attribute = made_of("void f() { [[maybe_unused]] __shared__ int t; }");
+  EXPECT_NE(attribute.find("{ struct heddle_shared_10 { [[maybe_unused]]  int t; };"), std::string::npos) << attribute;
   const std::string before = made_of("void f() { alignas(16) volatile __shared__ int t; }");
   EXPECT_NE(before.find("struct heddle_shared_10 { __attribute__((aligned(16))) volatile  int t; };"),
             std::string::npos)

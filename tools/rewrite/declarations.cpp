@@ -13,12 +13,14 @@ size_t begin_of_shared(const token_list& tokens, size_t n) {
     return tokens.is(at, "<") || tokens.is(at, ">") || tokens.is(at, ":") || tokens.is(at, "*");
   };
   while (n > 0) {
-    const size_t open = tokens.is(n - 1, ")") ? tokens.match(n - 1) : token_list::none;
+    const size_t open = tokens.is(n - 1, ")") || tokens.is(n - 1, "]") ? tokens.match(n - 1) : token_list::none;
     if (tokens.is_identifier(n - 1) || is_of_type(n - 1))
       --n;
     else if (open != token_list::none && open > 0 &&
              (tokens.is(open - 1, "alignas") || tokens.is(open - 1, "__attribute__")))
       n = open - 1;
+    else if (open != token_list::none && tokens.is(open, "[") && tokens.is(open + 1, "["))
+      n = open;
     else
       break;
   }
