@@ -1,7 +1,7 @@
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <heddle/sim/base/words.h>
 #include <heddle/sim/code/debug_session.h>
+#include <heddle/sim/code/function_names.h>
 #include <heddle/sim/code/source_line.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class debug_info {
     if (found.empty()) {
       source_line unknown;
       if (module != nullptr)
-        if (const char* symbol = dwfl_module_addrname(module, address)) unknown.function = readable(symbol);
+        if (const char* symbol = dwfl_module_addrname(module, address)) unknown.function = readable_symbol(symbol);
       if (module != nullptr && unknown.function.empty()) unknown.module = offset_in(module, address);
       found.push_back(std::move(unknown));
     }
@@ -61,7 +61,7 @@ class debug_info {
     std::string plain = name;
     // What heddle-ptx calls a variable of a device whose name the host has too.
     if (const size_t at = plain.rfind(".device"); at != std::string::npos) plain.resize(at);
-    return readable(plain.c_str()) + (offset == 0 ? "" : "+" + hexadecimal(offset));
+    return readable_symbol(plain) + (offset == 0 ? "" : "+" + hexadecimal(offset));
   }
 
   code_range function(const void* where) {
@@ -110,14 +110,6 @@ class debug_info {
   const std::string& folder() {
     if (!folder_is_known_) find_folder();
     return folder_;
-  }
-
-  static std::string readable(const char* symbol) {
-    int status = 0;
-    char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-    std::string text = status == 0 ? name : symbol;
-    std::free(name);
-    return text;
   }
 
  private:
@@ -198,7 +190,7 @@ class debug_info {
     if (unit == nullptr) return;
     std::vector<Dwarf_Die> nesting = nesting_at(unit, address - bias);
     for (size_t n = nesting.size(); n-- > 0;) {
-      found.back().function = name_of(&nesting[n]);
+      found.back().function = name_of_function(&nesting[n]);
       if (n != 0) found.push_back(caller_of(&nesting[n], unit));
     }
   }
@@ -264,17 +256,6 @@ class debug_info {
     return caller;
   }
 
-  static std::string name_of(Dwarf_Die* die) {
-    Dwarf_Attribute attribute;
-    const char* const written = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
-    if (written == nullptr) return {};
-    std::string name = written;
-    // Template arguments fill a screen and tell nothing that the line does not; "operator<" is a name of its own.
-    const size_t arguments = name.find('<', name.starts_with("operator()") || !name.starts_with("operator") ? 0 : 10);
-    name.resize(std::min(name.size(), arguments));
-    return name;
-  }
-
   std::string shortened(const char* file) {
     if (file == nullptr) return {};
     std::filesystem::path path = std::filesystem::path(file).lexically_normal();
@@ -331,8 +312,6 @@ std::vector<code_range> functions_named(const void* address, const std::string& 
 std::vector<Dwarf_Die> functions_around(const void* return_address) {
   return debug_info::instance().around(return_address);
 }
-
-std::string readable_symbol(const std::string& symbol) { return debug_info::readable(symbol.c_str()); }
 
 std::vector<source_line> inlined_at(const void* return_address) {
   static std::map<const void*, std::vector<source_line>> known;

@@ -25,6 +25,10 @@ struct typed_variable {
 /// The variable that the address lies in. Looks through all units of the program the first time.
 typed_variable typed_variable_at(const void* address);
 
+/// The variable or parameter that lies there in a frame: of the function that the call returns to, or of one that is inlined there. Those alone that
+/// the function keeps at one place on its stack. `canonical`: the frame's canonical address, which must be 16 bytes behind where its frame pointer points to.
+typed_variable variable_in_frame(const void* return_address, const std::byte* canonical, const void* address);
+
 /// 0 of what has no size.
 uint64_t size_of(type_number type);
 

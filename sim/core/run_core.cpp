@@ -154,6 +154,7 @@ void run_core::observe(lane& self, uint64_t value) {
     const void* const address = self.pending.address;
     const bool readable = address != nullptr && !map.may_vanish(address);
     record->performed(self, value, history.steps, link_delivers && readable, readable);
+    if (map.host_stacks->contains(address) || map.device_stacks->contains(address)) note_frame(address);
     if (const debugger_stops* const stops = stops_of_runs()) {
       bool stops_here = false;
       aside(self, [&] { stops_here = stops->tell_step(*record, map.heap, history.steps); });
@@ -163,6 +164,12 @@ void run_core::observe(lane& self, uint64_t value) {
   if (observers.starvation.on()) observers.starvation.performed(self);
   if (observers.headway.on()) observers.headway.performed(self, value);
   if (observers.tells_steps) choices.source->performed(look_at(self));
+}
+
+void run_core::note_frame(const void* address) {
+  const lane* const owner = threads.lane_on(static_cast<const std::byte*>(address));
+  const stack_frame in = owner == nullptr ? stack_frame() : frame_around(*owner, address);
+  if (in.returns_to != nullptr) observers.recorder->types.accessed(address, in, *owner);
 }
 
 void run_core::observe_change(lane& self, const void* address, size_t size_bytes) {

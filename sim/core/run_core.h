@@ -245,6 +245,8 @@ struct run_core {
   [[gnu::noinline]] void performed_elsewhere(lane& self, uint64_t value) { performed(self, value); }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   void observe(lane& self, uint64_t value);
+  /// Of an address on a stack: which frame it lies in, for the recorder.
+  void note_frame(const void* address);
   [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
   [[gnu::cold]] bool may_enable(lane& self);
   [[noreturn, gnu::cold]] void no_stack_left(lane& self);

@@ -41,6 +41,25 @@ calls_of(const lane& who, const operation& next) {
 
 call_chain calls_of(const lane& who) { return calls_of(who, who.pending); }
 
+stack_frame frame_around(const lane& who, const void* address) {
+  const auto& stack = who.runs.stack();
+  const auto* const wanted = static_cast<const std::byte*>(address);
+  auto* frame = who.pending.frame;
+  const auto on_stack = [&](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
+  };
+  while (frame != nullptr && on_stack(frame) && on_stack(frame[0]) && frame[1] != nullptr) {
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame || wanted < reinterpret_cast<const std::byte*>(frame)) break;
+    // Behind the outer frame pointer come the address to return to and the frame that called.
+    const auto* const canonical = reinterpret_cast<const std::byte*>(outer + 2);
+    if (wanted < canonical) return {.returns_to = frame[1], .canonical = canonical};
+    frame = outer;
+  }
+  return {};
+}
+
 std::string lanes_in(uint64_t mask) {
   std::string text;
   for (uint32_t lane = 0; lane < 64; ++lane) {

@@ -284,6 +284,15 @@ call_chain calls_of(const lane& who);
 /// The same of another operation, which it is about to make.
 call_chain calls_of(const lane& who, const operation& next);
 
+/// A frame on a lane's stack: where its function goes on, and its canonical address, behind the return address to its caller.
+struct stack_frame {
+  const void* returns_to = nullptr;
+  const std::byte* canonical = nullptr;
+  bool operator==(const stack_frame&) const = default;
+};
+/// The frame that the address lies in, of those that calls_of() goes through; without `returns_to` where there is none.
+stack_frame frame_around(const lane& who, const void* address);
+
 /// The lane's bit in masks of its wave.
 inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }
 

@@ -44,16 +44,44 @@ void typed_memory::launched(const void* bytes, size_t size_bytes, const void* pl
   kernels_.push_back({.bytes = {from, from + size_bytes}, .place = place});
 }
 
+void typed_memory::accessed(const void* address, const stack_frame& in, const lane& of) {
+  constexpr size_t most_frames = 16;
+  std::vector<frame>& known = frames_[address];
+  const auto is_it = [&](const frame& each) { return each.where == in && each.of == &of; };
+  if (known.size() < most_frames && std::none_of(known.begin(), known.end(), is_it))
+    known.push_back({.where = in, .of = &of});
+}
+
+typed_memory::part typed_memory::in_frame(const void* address, size_t size_bytes) const {
+  const auto known = frames_.find(address);
+  if (known == frames_.end()) return {};
+  part found;
+  for (const frame& each : known->second) {
+    const typed_variable variable = variable_in_frame(each.where.returns_to, each.where.canonical, address);
+    part here;
+    if (variable.base != nullptr)
+      here = in_variable(variable, static_cast<const std::byte*>(address), size_bytes, " of " + name_of(*each.of));
+    // Frames come and go: where several variables have lain there, none is told.
+    if (here.name.empty() || (!found.name.empty() && here.name != found.name)) return {};
+    found = here;
+  }
+  return found;
+}
+
+typed_memory::part typed_memory::in_variable(const typed_variable& variable, const std::byte* address,
+                                             size_t size_bytes, const std::string& behind) {
+  const auto found = part_at(variable.type, static_cast<uint64_t>(address - variable.base), size_bytes);
+  if (!found) return {};
+  // Of an element the path begins with a bracket.
+  const bool is_member = !found->path.empty() && found->path.front() != '[';
+  return {.name = variable.name + (is_member ? "." : "") + found->path + behind, .type = found->type};
+}
+
 typed_memory::part typed_memory::at(const heap& memory, const void* address, size_t size_bytes) const {
   const auto* const wanted = static_cast<const std::byte*>(address);
   if (!memory.contains(address)) {
     const typed_variable variable = typed_variable_at(address);
-    if (variable.base == nullptr) return {};
-    const auto found = part_at(variable.type, static_cast<uint64_t>(wanted - variable.base), size_bytes);
-    if (!found) return {};
-    // Of an element the path begins with a bracket.
-    const bool is_member = !found->path.empty() && found->path.front() != '[';
-    return {.name = variable.name + (is_member ? "." : "") + found->path, .type = found->type};
+    return variable.base == nullptr ? in_frame(address, size_bytes) : in_variable(variable, wanted, size_bytes, "");
   }
   const allocation* const known = memory.nearest(address);
   if (known == nullptr || !known->holds(address, size_bytes)) return {};

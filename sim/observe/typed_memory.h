@@ -2,10 +2,12 @@
 #pragma once
 
 #include <heddle/sim/code/type_names.h>
+#include <heddle/sim/machine/lane.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
@@ -19,6 +21,9 @@ class typed_memory {
   void allocated(const void* base, const void* place) { allocations_.push_back({.base = base, .place = place}); }
   /// A kernel was launched at `place` with these bytes: where they hold a pointer to T, it points to objects of that type.
   void launched(const void* bytes, size_t size_bytes, const void* place);
+
+  /// A lane has accessed what lies there, in this frame of a thread of that name.
+  void accessed(const void* address, const stack_frame& in, const lane& of);
 
   struct part {
     std::string name;      ///< "ring->slots[1].state", "results[2]"; empty where it would say no more than "ring+0x8"
@@ -42,11 +47,21 @@ class typed_memory {
     type_number type = 0;
   };
 
+  /// A variable of the frame in which the address lay whenever it was accessed.
+  part in_frame(const void* address, size_t size_bytes) const;
+  static part in_variable(const typed_variable& variable, const std::byte* address, size_t size_bytes,
+                          const std::string& behind);
   static part in(const objects& of, const heap& memory, const std::byte* address, size_t size_bytes);
   /// That arguments of kernels point to.
   const std::vector<objects>& pointed_at() const;
 
+  struct frame {
+    stack_frame where;
+    const lane* of = nullptr;
+  };
+
   std::vector<asked_for> allocations_;
+  std::unordered_map<const void*, std::vector<frame>> frames_;  ///< by address
   std::vector<kernel> kernels_;
   mutable std::vector<objects> pointed_at_;
   mutable size_t looked_at_ = 0;  ///< so many kernels are in it

@@ -96,16 +96,41 @@ void behind_other_objects(device& on) {
   on.synchronize();
 }
 
+HEDDLE_FUNCTION uint32_t look_at(const std::atomic<uint32_t>& word) { return word.load(std::memory_order_acquire); }
+
+/// One line looks at both words; what tells its two looks apart is from where it was called.
+void by_one_look(device& on) {
+  auto* const made = on.allocate_shared<ring>(1, "requests");
+  on.launch({.waves = 1, .lanes = 1}, [made] {
+    while (look_at(made->tail) != 2) target::pause();
+    while (look_at(made->head) != 1) target::pause();
+  });
+  hand_over(*made);
+  on.synchronize();
+}
+
+/// What threads share lies in the frame of the one that has begun the other.
+void in_a_frame(device& on) {
+  counters counts{};
+  auto worker = on.spawn_host("worker", [&counts] {
+    while (counts.tail.load() != 2) target::pause();
+    while (counts.head.load() != 1) target::pause();
+  });
+  counts.tail.store(2);
+  worker.join();
+}
+
 void hangs(const parameters& set) {
   device on;
-  constexpr void (*ways[])(device&) = {in_an_allocation, in_elements, in_a_variable, in_bytes, behind_other_objects};
+  constexpr void (*ways[])(device&) = {in_an_allocation,     in_elements, in_a_variable, in_bytes,
+                                       behind_other_objects, by_one_look, in_a_frame};
   ways[set.count("way")](on);
 }
 
 const bool registered = register_scenario(
     hangs, {.name = "typed.hangs",
             .summary = "Waits for a slot that is never filled.",
-            .parameters = {parameter::number("way", 0, 0, 4, "", "how the memory comes by its type")}});
+            .parameters = {parameter::number("way", 0, 0, 6, "", "how the memory comes by its type")}});
 
 }  // namespace
 }  // namespace heddle::tests

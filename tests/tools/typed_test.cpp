@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <set>
 
 #include "command.h"
@@ -32,6 +34,24 @@ TEST(typed, a_story_names_members_and_enumerators) {
   expect_told(story_of(MOVED, 2), {"the_ring.tail = 2", "wave 0 reads the_ring.slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 3), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 4), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
+}
+
+TEST(typed, a_story_names_variables_of_a_frame) {
+  expect_told(story_of(MOVED, 6),
+              {"host main stores counts.tail of host main = 2", "host worker reads counts.head of host main: 0 (step"});
+}
+
+TEST(typed, steps_at_one_line_are_told_apart_by_the_calls_that_led_there) {
+  const std::string story = story_of(MOVED, 5);
+  const std::regex look(
+      R"(reads requests->(\w+): .*typed_scenarios\.cpp:(\d+) from [^ ]*typed_scenarios\.cpp:(\d+)\))");
+  std::map<std::string, std::pair<std::string, std::string>> looks;
+  for (std::sregex_iterator each(story.begin(), story.end(), look), end; each != end; ++each)
+    looks[(*each)[1]] = {(*each)[2], (*each)[3]};
+  ASSERT_TRUE(looks.contains("tail") && looks.contains("head")) << story;
+  EXPECT_EQ(looks["tail"].first, looks["head"].first) << story;
+  EXPECT_EQ(std::stoi(looks["tail"].second) + 1, std::stoi(looks["head"].second)) << story;
+  EXPECT_EQ(story_of(MOVED, 0).find(" from "), std::string::npos);
 }
 
 TEST(typed, a_list_of_steps_names_members_and_enumerators_beside_offsets) {

@@ -72,7 +72,23 @@ std::string step_words::name_of(uint32_t actor) const {
 
 std::string step_words::where(const run_record::step& one) const {
   if (one.calls == run_record::none || of_.call_chains[one.calls].empty()) return {};
-  return of_.call_chains[one.calls].front().where();
+  const auto from = from_.find(one.calls);
+  return of_.call_chains[one.calls].front().where() + (from == from_.end() ? "" : " from " + from->second);
+}
+
+void step_words::tell_apart(const std::set<uint64_t>& numbers) {
+  std::map<std::string, std::set<uint32_t>> by_line;  // the chains of calls that led to it
+  for (const uint64_t number : numbers)
+    if (const run_record::step* const one = step_at(number); one != nullptr && !where(*one).empty())
+      by_line[of_.call_chains[one->calls].front().where()].insert(one->calls);
+  for (const auto& [line, chains] : by_line)
+    for (const uint32_t each : chains)
+      for (const uint32_t other : chains) {
+        const auto &calls = of_.call_chains[each], &others = of_.call_chains[other];
+        size_t depth = 1;
+        while (depth < calls.size() && depth < others.size() && calls[depth].where() == others[depth].where()) ++depth;
+        if (depth < calls.size()) from_.try_emplace(each, calls[depth].where());
+      }
 }
 
 std::string step_words::at(uint64_t number) const {

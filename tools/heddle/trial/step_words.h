@@ -30,8 +30,10 @@ class step_words {
   const sim::run_record::step* step_at(uint64_t number) const;
   /// "wave 1" where one lane of it has moved, else "wave 1 lane 0".
   std::string name_of(uint32_t actor) const;
-  /// "rpc/port/process.h:49"; empty where it is not known.
+  /// "rpc/port/process.h:49"; empty where it is not known. "wrap.h:12 from ring.cu:40" where steps that are told apart are at that line.
   std::string where(const sim::run_record::step& one) const;
+  /// These steps are told together: those at one line, to which several calls have led, have from now on the line of the call.
+  void tell_apart(const std::set<uint64_t>& numbers);
   /// " (step 7, rpc/port/process.h:49)"
   std::string at(uint64_t number) const;
   /// "the client's outbox of port 0", "ring->tail", "ready+0x0"
@@ -56,6 +58,7 @@ class step_words {
   const sim::run_record& of_;
   slot_names names_;
   std::map<uint32_t, std::set<uint32_t>> lanes_;  ///< by wave: actors that have moved
+  std::map<uint32_t, std::string> from_;          ///< by call chain: the line that tells it from others to the same one
 };
 
 }  // namespace heddle::tools

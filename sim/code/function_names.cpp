@@ -1,0 +1,72 @@
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <heddle/sim/code/function_names.h>
+#include <heddle/sim/code/source_line.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace heddle::sim {
+namespace {
+
+/// main() of a program under test has another name when it is compiled.
+std::string as_in_source(const std::string& name) { return name == "heddle_main" ? "main" : name; }
+
+/// Of an operator().
+std::string name_of_called(const Dwarf_Die& die) {
+  Dwarf_Die function = die;
+  // From the call that was inlined to the code, and from there to the declaration in its class.
+  for (const unsigned up : {DW_AT_abstract_origin, DW_AT_specification}) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_attr(&function, up, &attribute) != nullptr && dwarf_formref_die(&attribute, &origin) != nullptr)
+      function = origin;
+  }
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&function, &scopes);
+  std::string name = "operator()";
+  const char* const written = count > 1 ? dwarf_diename(&scopes[1]) : nullptr;
+  const std::string_view of = written == nullptr ? "" : written;
+  if (!of.empty() && !of.starts_with("<lambda")) {
+    name = std::string(of.substr(0, of.find('<'))) + "()";
+  } else {
+    for (int n = 2; n < count; ++n) {
+      if (dwarf_tag(&scopes[n]) != DW_TAG_subprogram) continue;
+      if (const std::string around = name_of_function(&scopes[n]); !around.empty()) name = "a lambda of " + around;
+      break;
+    }
+  }
+  std::free(scopes);
+  return name;
+}
+
+}  // namespace
+
+std::string name_of_function(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  const char* const written = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+  if (written == nullptr) return {};
+  std::string name = written;
+  // What the compiler has made of a part of a function, such as a region of OpenMP, has the function's symbol.
+  if (name.starts_with("_Z")) {
+    name = readable_symbol(name);
+    name.resize(std::min(name.size(), name.find('(')));
+  }
+  // The function that converts a lambda to a pointer is called _FUN.
+  if (name.starts_with("operator()") || name == "_FUN") return name_of_called(*die);
+  // Template arguments fill a screen and tell nothing that the line does not; "operator<" is a name of its own.
+  const size_t arguments = name.find('<', name.starts_with("operator") ? 10 : 0);
+  name.resize(std::min(name.size(), arguments));
+  return as_in_source(name);
+}
+
+std::string readable_symbol(const std::string& symbol) {
+  int status = 0;
+  char* const name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  std::string text = status == 0 ? name : symbol;
+  std::free(name);
+  return text;
+}
+
+}  // namespace heddle::sim

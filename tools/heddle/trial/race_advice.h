@@ -1,0 +1,16 @@
+// What would order the two accesses of a race, where nothing leads from one to the other.
+#pragma once
+
+#include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/trial/step_words.h>
+
+#include <string>
+#include <string_view>
+
+namespace heddle::tools {
+
+/// "missing: a barrier of block 0 between a.cu:21 and a.cu:25; or a wait of ...". `edge`: what the race's text says of the edge that is missing.
+std::string advice_on_race(const sim::run_record& of, const step_words& words, const sim::run_record::step& earlier,
+                           const sim::run_record::step& later, std::string_view edge);
+
+}  // namespace heddle::tools
