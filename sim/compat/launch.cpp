@@ -92,6 +92,13 @@ std::vector<uint32_t> numbers_of(const std::vector<graph_node*>& nodes) {
   return numbers;
 }
 
+/// What is done with a graph behind its end is done to memory that is given back.
+void must_be_there(const graph* used) {
+  const auto& all = here().graphs;
+  if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.get() == used; }))
+    sim::runtime::trap(fault::assertion, "a graph that is destroyed, or was never made, is used");
+}
+
 void give(const graph_node& node, uint32_t stream) {
   const graph_work& work = node.work;
   if (work.kind == node_kind::launch) {
@@ -113,6 +120,7 @@ graph* make_graph() {
 }
 
 graph* clone_graph(const graph& from) {
+  must_be_there(&from);
   graph* const made = make_graph();
   for (const auto& node : from.nodes) {
     graph_work work = node->work;
@@ -123,6 +131,7 @@ graph* clone_graph(const graph& from) {
 }
 
 void destroy_graph(graph* destroyed) {
+  must_be_there(destroyed);
   std::erase_if(here().graphs, [&](const auto& each) { return each.get() == destroyed; });
 }
 
@@ -161,6 +170,7 @@ graph_node* same_node(const graph& in, const graph_node& as) {
 }
 
 void launch_graph(graph& launched, uint32_t stream) {
+  must_be_there(&launched);
   if (!launched.has_streams) {
     launched.begins = sim::runtime::create_event();
     launched.ends = sim::runtime::create_event();

@@ -325,7 +325,9 @@ inline uint32_t heddle_event_device(HEDDLE_GPU(Event_t) event) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event) >> 32);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventDestroy)(HEDDLE_GPU(Event_t) event) {
-  return event == nullptr ? HEDDLE_GPU(ErrorInvalidValue) : HEDDLE_GPU(Success);
+  if (event == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  heddle::sim::runtime::destroy_event(heddle_event_number(event));
+  return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecord)(HEDDLE_GPU(Event_t) event, HEDDLE_GPU(Stream_t) stream = nullptr) {
   const uint32_t number = heddle::compat::stream_number(stream);

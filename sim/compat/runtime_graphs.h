@@ -90,6 +90,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphCreate)(HEDDLE_GPU(Graph_t) * graph, 
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphDestroy)(HEDDLE_GPU(Graph_t) graph) {
+  if (graph == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
   heddle::compat::destroy_graph(graph);
   return HEDDLE_GPU(Success);
 }
@@ -239,6 +240,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphLaunch)(HEDDLE_GPU(GraphExec_t) exec,
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphExecDestroy)(HEDDLE_GPU(GraphExec_t) exec) {
+  if (exec == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
   // What it was launched for may still run; its nodes are not asked again.
   heddle::compat::destroy_graph(heddle_graph_of(exec));
   return HEDDLE_GPU(Success);

@@ -365,8 +365,9 @@ void launches::check_invariants() const {
     for (const uint32_t launch : each.waits)
       must_hold(launch < kernels_launched_, "stream: it waits for what was launched");
   }
-  for (const std::vector<uint32_t>& each : events_)
-    for (const uint32_t launch : each) must_hold(launch < kernels_launched_, "event: it waits for what was launched");
+  for (const event_state& each : events_)
+    for (const uint32_t launch : each.work)
+      must_hold(launch < kernels_launched_, "event: it waits for what was launched");
 }
 
 }  // namespace heddle::sim

@@ -114,6 +114,7 @@ class launches {
   /// Of a number that is no stream: 0.
   uint32_t device_of_stream(uint32_t stream) const { return stream < streams_.size() ? streams_[stream].device : 0; }
   uint32_t create_event();
+  void destroy_event(lane& self, uint32_t event, const operation& how);
   /// The launches that a wait for the stream waits for.
   std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
   std::vector<uint32_t>& event(lane& self, uint32_t event, const operation& how);
@@ -174,13 +175,17 @@ class launches {
   device_allocations& memory_;
   lockstep_waves& lockstep_;
   waits& waits_;
-  std::deque<launched_kernel> kernels_;        ///< launched; the first has not ended, others may have
-  std::deque<uint64_t> kernel_ends_;           ///< by launch: 1 when it has ended; watched by what waits for it
-  std::vector<uint32_t> launch_devices_;       ///< by launch
-  std::vector<stream_state> streams_;          ///< the first is the default stream
-  std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
-  bool streams_used_ = false;                  ///< in this run
-  uint64_t kernels_running_ = 0;               ///< on all devices
+  std::deque<launched_kernel> kernels_;   ///< launched; the first has not ended, others may have
+  std::deque<uint64_t> kernel_ends_;      ///< by launch: 1 when it has ended; watched by what waits for it
+  std::vector<uint32_t> launch_devices_;  ///< by launch
+  std::vector<stream_state> streams_;     ///< the first is the default stream
+  struct event_state {
+    std::vector<uint32_t> work;  ///< the launches that it waits for
+    bool destroyed = false;
+  };
+  std::vector<event_state> events_;
+  bool streams_used_ = false;     ///< in this run
+  uint64_t kernels_running_ = 0;  ///< on all devices
   uint32_t kernels_launched_ = 0;
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;

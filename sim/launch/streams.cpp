@@ -180,15 +180,21 @@ std::vector<uint32_t> launches::work_of(lane& self, uint32_t stream, const opera
 }
 
 std::vector<uint32_t>& launches::event(lane& self, uint32_t event, const operation& how) {
-  if (event < events_.size()) return events_[event];
+  if (event < events_.size() && !events_[event].destroyed) return events_[event].work;
   self.pending = how;
-  core_.end(self, verdict::assertion, "an event that was never created is used");
+  core_.end(self, verdict::assertion,
+            event < events_.size() ? "an event that is destroyed is used" : "an event that was never created is used");
+}
+
+void launches::destroy_event(lane& self, uint32_t event, const operation& how) {
+  launches::event(self, event, how);
+  events_[event].destroyed = true;
 }
 
 void launches::record(lane& self, uint32_t event, uint32_t stream, const operation& how) {
   std::vector<uint32_t> work = work_of(self, stream, how);
   launches::event(self, event, how) = std::move(work);
-  if (commands_ != nullptr) commands_->recorded(self, events_[event]);
+  if (commands_ != nullptr) commands_->recorded(self, events_[event].work);
 }
 
 void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how) {
@@ -247,7 +253,8 @@ bool launches::visit_streams(state_reader& to) const {
                      [&](const stream_state& each) {
                        return to.fact(each.destroyed ? 1 : 0) && tell(each.last) && tell(each.waits);
                      }) &&
-         std::all_of(events_.begin(), events_.end(), tell);
+         std::all_of(events_.begin(), events_.end(),
+                     [&](const event_state& each) { return to.fact(each.destroyed ? 1 : 0) && tell(each.work); });
 }
 
 }  // namespace heddle::sim

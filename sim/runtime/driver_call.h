@@ -5,6 +5,16 @@
 
 namespace heddle::sim::runtime {
 
+/// Ends the run where the thread is a function that a stream calls on the host. (CUDA Runtime API, "cudaLaunchHostFunc": it must not make any call
+/// of the API. What it launched would wait for a thread that waits here.) Made before the simulator is entered.
+inline void refuse_in_stream(lane& self, const caller& from) {
+  if (!self.of->copies || self.of->bulk || static_cast<const stream_copy*>(self.body)->function == nullptr) return;
+  const entered inside(self);
+  refuse(self, scheduler::verdict::assertion,
+         "a function that a stream calls on the host calls the driver, which it must not: hand the work to a thread",
+         from);
+}
+
 /// From its beginning to its return. Made before the simulator is entered; not of calls that only ask.
 class driver_call {
  public:
@@ -15,12 +25,7 @@ class driver_call {
   };
 
   driver_call(lane& self, const caller& from, kind what = kind::work) : self_(self), from_(from) {
-    // (CUDA Runtime API, "cudaLaunchHostFunc": it must not make any call of the API. What it launched would wait for a thread that waits here.)
-    if (self.of->copies && !self.of->bulk && static_cast<const stream_copy*>(self.body)->function != nullptr)
-      refuse(
-          self, scheduler::verdict::assertion,
-          "a function that a stream calls on the host calls the driver, which it must not: hand the work to a thread",
-          from);
+    refuse_in_stream(self, from);
     const driver_calls how = execution::instance->machine().driver;
     // What only waits for the device has nothing to add.
     waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == kind::wait);

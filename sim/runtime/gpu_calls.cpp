@@ -333,6 +333,7 @@ void destroy_stream(uint32_t stream) {
 bool query_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = calling_lane("a query of a stream");
+  refuse_in_stream(self, from);
   const entered inside(self);
   const hidden_operands hidden(self, stream);
   execution& here = *execution::instance;
@@ -349,50 +350,6 @@ void synchronize_stream(uint32_t stream) {
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
   here.wait_for_launches(self, here.launched().work_of(self, stream, how), how);
-}
-
-uint32_t create_event() {
-  lane& self = calling_lane("creating an event");
-  const entered inside(self);
-  return execution::instance->launched().create_event();
-}
-
-void record_event(uint32_t event, uint32_t stream) {
-  const caller from = HEDDLE_CALLER;
-  lane& self = calling_lane("recording an event");
-  const entered inside(self);
-  execution& here = *execution::instance;
-  const operation how = operation_of(operation_kind::none, from);
-  here.launched().record(self, event, stream, how);
-}
-
-bool query_event(uint32_t event) {
-  const caller from = HEDDLE_CALLER;
-  lane& self = calling_lane("a query of an event");
-  const entered inside(self);
-  const hidden_operands hidden(self, event);
-  execution& here = *execution::instance;
-  const operation how = operation_of(operation_kind::query, from);
-  return here.have_ended(self, here.launched().event(self, event, how), how);
-}
-
-void synchronize_event(uint32_t event) {
-  const caller from = HEDDLE_CALLER;
-  lane& self = calling_lane("waiting for an event");
-  const entered inside(self);
-  const hidden_operands hidden(self, event);
-  execution& here = *execution::instance;
-  const operation how = operation_of(operation_kind::synchronize, from);
-  here.wait_for_launches(self, here.launched().event(self, event, how), how);
-}
-
-void wait_event(uint32_t stream, uint32_t event) {
-  const caller from = HEDDLE_CALLER;
-  lane& self = calling_lane("a stream that waits for an event");
-  const entered inside(self);
-  execution& here = *execution::instance;
-  const operation how = operation_of(operation_kind::none, from);
-  here.launched().delay_stream(self, stream, here.launched().event(self, event, how), how);
 }
 
 }  // namespace heddle::sim::runtime

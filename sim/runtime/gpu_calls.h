@@ -182,6 +182,8 @@ void destroy_stream(uint32_t stream);
 bool query_stream(uint32_t stream);
 void synchronize_stream(uint32_t stream);
 uint32_t create_event();
+/// What waits for it still does; to use it behind that ends the run.
+void destroy_event(uint32_t event);
 void record_event(uint32_t event, uint32_t stream);
 bool query_event(uint32_t event);
 void synchronize_event(uint32_t event);

@@ -366,15 +366,65 @@ TEST(cuda_toolkit, calls_of_the_host_have_their_place_in_a_stream) {
 
 void launches_more(void* word) { add<<<1, 1>>>(static_cast<int*>(word), 1); }
 void frees(void* memory) { cudaFree(memory); }
+void records(void*) {
+  cudaEvent_t made;
+  cudaEventCreate(&made);
+}
+void asks(void*) { cudaStreamQuery(nullptr); }
 
 TEST(cuda_toolkit, calls_of_the_host_may_not_call_the_driver) {
-  for (const auto function : {launches_more, frees}) {
+  for (const auto function : {launches_more, frees, records, asks}) {
     const auto called = [=] {
       cudaLaunchHostFunc(nullptr, function, zeros<int>(1));
       cudaDeviceSynchronize();
     };
     EXPECT_TRUE(always(verdict::assertion, scoped().run_many(called, 5)));
     EXPECT_TRUE(says(scoped().explain(called).message, "calls the driver, which it must not"));
+  }
+}
+
+TEST(cuda_toolkit, events_and_graphs_are_not_used_behind_their_end) {
+  const auto event = [](int way) {
+    return [=] {
+      cudaEvent_t made;
+      cudaEventCreate(&made);
+      cudaEventRecord(made, nullptr);
+      if (way == 0) cudaStreamWaitEvent(nullptr, made, 0);
+      cudaEventDestroy(made);
+      if (way == 1) cudaStreamWaitEvent(nullptr, made, 0);
+      if (way == 2) cudaEventSynchronize(made);
+      if (way == 3) cudaEventDestroy(made);
+      cudaDeviceSynchronize();
+    };
+  };
+  const auto graph = [](int way) {
+    return [=] {
+      auto* const word = zeros<int>(1);
+      cudaStream_t stream;
+      cudaStreamCreate(&stream);
+      cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+      add<<<1, 1, 0, stream>>>(word, 1);
+      cudaGraph_t captured;
+      cudaStreamEndCapture(stream, &captured);
+      cudaGraphExec_t exec;
+      if (way != 1) cudaGraphInstantiate(&exec, captured, 0);
+      cudaGraphDestroy(captured);
+      if (way == 1) cudaGraphInstantiate(&exec, captured, 0);
+      if (way == 2) cudaGraphExecDestroy(exec);
+      cudaGraphLaunch(exec, stream);
+      if (way == 0) cudaGraphExecDestroy(exec);
+      if (way == 3) cudaGraphDestroy(captured);
+      cudaStreamSynchronize(stream);
+      SIM_CHECK(*word == 1);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(event(0), 5)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(graph(0), 5)));
+  for (const int way : {1, 2, 3}) {
+    EXPECT_TRUE(always(verdict::assertion, scoped().run_many(event(way), 5))) << way;
+    EXPECT_TRUE(says(scoped().explain(event(way)).message, "an event that is destroyed is used")) << way;
+    EXPECT_TRUE(always(verdict::assertion, scoped().run_many(graph(way), 5))) << way;
+    EXPECT_TRUE(says(scoped().explain(graph(way)).message, "a graph that is destroyed")) << way;
   }
 }
 

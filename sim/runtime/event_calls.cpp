@@ -1,0 +1,66 @@
+// Events: places in a stream, for which others wait.
+#include <heddle/sim/run/execution.h>
+#include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+
+namespace heddle::sim::runtime {
+
+uint32_t create_event() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("creating an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  return execution::instance->launched().create_event();
+}
+
+void destroy_event(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("destroying an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  execution::instance->launched().destroy_event(self, event, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+void record_event(uint32_t event, uint32_t stream) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("recording an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+  here.launched().record(self, event, stream, how);
+}
+
+bool query_event(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a query of an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  const hidden_operands hidden(self, event);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::query, nullptr, 0, from);
+  return here.have_ended(self, here.launched().event(self, event, how), how);
+}
+
+void synchronize_event(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("waiting for an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  const hidden_operands hidden(self, event);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
+  here.wait_for_launches(self, here.launched().event(self, event, how), how);
+}
+
+void wait_event(uint32_t stream, uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a stream that waits for an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+  here.launched().delay_stream(self, stream, here.launched().event(self, event, how), how);
+}
+
+}  // namespace heddle::sim::runtime
