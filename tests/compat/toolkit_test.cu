@@ -406,7 +406,7 @@ TEST(cuda_toolkit, events_and_graphs_are_not_used_behind_their_end) {
       add<<<1, 1, 0, stream>>>(word, 1);
       cudaGraph_t captured;
       cudaStreamEndCapture(stream, &captured);
-      cudaGraphExec_t exec;
+      cudaGraphExec_t exec = nullptr;
       if (way != 1) cudaGraphInstantiate(&exec, captured, 0);
       cudaGraphDestroy(captured);
       if (way == 1) cudaGraphInstantiate(&exec, captured, 0);
