@@ -158,10 +158,12 @@ endforeach()
 heddle_install_library(heddle_under_test sim)
 
 # The C library of kernels (sim/compat/libc_calls.cpp): calls of the C library by a lane, and LLVM's libc for GPUs.
-add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp)
+add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp)
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_under_test PRIVATE heddle_warnings)
 # What stands between a program and its C library makes no access of the program's.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
+                            PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 target_include_directories(
   heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
@@ -209,7 +211,7 @@ foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ung
                       posix_memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
-                      getenv setenv mmap munmap vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+                      getenv setenv mmap mmap64 munmap mprotect vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
   target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
 endforeach()
 # It stands before the libraries whose calls it takes, which may be the only ones that make them.

@@ -324,8 +324,9 @@ std::vector<source_line> inlined_at(const void* return_address) {
 // Of the CUDA toolkit too, and of what nvcc makes of launches.
 bool is_plumbing(const source_line& line) {
   const std::string& file = line.file;
-  return file == "sim/target.h" || file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" ||
-         file.starts_with("sim/compat/") || file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
+  return line.function == "a lambda of heddle_registers_main" || file == "sim/target.h" ||
+         file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" || file.starts_with("sim/compat/") ||
+         file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
          file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
          file == "sim/runtime/thread_values.cpp" || file.find("/heddle/sim/compat/") != std::string::npos ||
          file.find("/targets/x86_64-linux/include/") != std::string::npos || file.starts_with("/usr/local/cuda") ||

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,9 +251,6 @@ HEDDLE_OF_THE_HOST(int, rmdir, (const char* path), (path))
 HEDDLE_OF_THE_HOST(DIR*, opendir, (const char* path), (path))
 HEDDLE_OF_THE_HOST(char*, getenv, (const char* name), (name))
 HEDDLE_OF_THE_HOST(int, setenv, (const char* name, const char* value, int replace), (name, value, replace))
-HEDDLE_OF_THE_HOST(void*, mmap, (void* at, size_t size, int protection, int flags, int file, off_t offset),
-                   (at, size, protection, flags, file, offset))
-HEDDLE_OF_THE_HOST(int, munmap, (void* at, size_t size), (at, size))
 HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
 HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
 HEDDLE_OF_THE_HOST(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))

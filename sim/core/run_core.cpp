@@ -35,8 +35,9 @@ run_core::run_core()
 
 // From the stack's beginning, which is the outermost frame: so far from it a variable lies in every process.
 std::string run_core::frame_at(const void* context, const void* address) {
-  const lane* const owner =
-      static_cast<const run_core*>(context)->threads.lane_on(static_cast<const std::byte*>(address));
+  const thread_table& threads = static_cast<const run_core*>(context)->threads;
+  const lane* const now = threads.lane_on(static_cast<const std::byte*>(address));
+  const lane* const owner = now != nullptr ? now : threads.last_on(static_cast<const std::byte*>(address));
   if (owner == nullptr) return "";
   char behind[32];
   std::snprintf(behind, sizeof behind, "-0x%zx",

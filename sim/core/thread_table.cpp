@@ -45,6 +45,12 @@ lane* thread_table::lane_on(const std::byte* address) {
   return nullptr;
 }
 
+const lane* thread_table::last_on(const std::byte* address) const {
+  for (size_t n = lanes_used; n-- > 0;)
+    if (lanes[n].begun && lanes[n].is_on_stack(address)) return &lanes[n];
+  return nullptr;
+}
+
 const lane* thread_table::owner_of_guard(const memory_map& map, const void* address) const {
   for (size_t n = 0; n < lanes_used; ++n) {
     const lane& each = lanes[n];

@@ -49,12 +49,13 @@ struct thread_table {
   size_t lanes_used = 0;
   size_t waves_used = 0;
   size_t live_lanes = 0;
-  uint32_t hosts_spawned = 0;  ///< without the main thread
+  size_t kernels_under_way = 0;  ///< launched, and their queue has not ended
+  uint32_t hosts_spawned = 0;    ///< without the main thread
   stack_pool device_stacks;
   stack_pool host_stacks;
 
   [[gnu::hot]] void reset() {
-    lanes_used = waves_used = live_lanes = 0;
+    lanes_used = waves_used = live_lanes = kernels_under_way = 0;
     hosts_spawned = 0;
     device_stacks.reset();
     host_stacks.reset();
@@ -65,6 +66,8 @@ struct thread_table {
   /// The lane on whose stack, or in whose guard page, the address lies; null when no lane runs there. May be called in a signal handler.
   lane* lane_on(const std::byte* address);
   const lane* lane_on(const std::byte* address) const { return const_cast<thread_table*>(this)->lane_on(address); }
+  /// The lane that has run last on the stack on which the address lies, which may have ended; null where none has.
+  const lane* last_on(const std::byte* address) const;
   /// The lane whose stack ends at this page, which guards stacks; null when no lane runs there.
   const lane* owner_of_guard(const memory_map& map, const void* address) const;
   /// The host thread that has the address in a frame that has not returned; null when none has.

@@ -62,6 +62,7 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
   check_shape(self, shape);
   memory_.cache().forget();
   launched_kernel& added = kernels_.emplace_back();
+  core_.threads.kernels_under_way = kernels_.size();
   added.shape = shape;
   added.blocks = static_cast<uint32_t>(shape.grid.count());
   added.cluster_blocks = static_cast<uint32_t>(shape.cluster.count());

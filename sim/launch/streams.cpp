@@ -56,6 +56,7 @@ void launches::kernel_ended(lane& self) {
   const uint32_t ordinal = self.of->kernel;
   const uint32_t behind = self.of->runs->early_behind;
   while (!kernels_.empty() && kernels_.front().has_ended()) kernels_.pop_front();
+  core_.threads.kernels_under_way = kernels_.size();
   if (commands_ != nullptr) return;
   if (behind != launched_kernel::none && kernel_ends_[behind] == 0) return early_.hold_back(ordinal, behind);
   uint32_t before = behind;

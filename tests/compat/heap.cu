@@ -1,6 +1,8 @@
-// Memory of malloc() and its like, which a kernel and its host reach at the same time, or two threads: races in it are found. The second argument
+// Memory of malloc(), mmap() and their like, which a kernel and its host reach at the same time, or two threads: races in it are found. The second argument
 // says how the host looks at the word while the kernel counts it up, the first where it lies. And uses of such memory that are wrong, or just right.
 #include <cuda_runtime.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -37,6 +39,21 @@ int* memory_of(const std::string& kind) {
     void* made = nullptr;
     return posix_memalign(&made, 256, bytes) == 0 ? static_cast<int*>(made) : nullptr;
   }
+  if (kind == "mmap") {
+    constexpr int flags = MAP_SHARED | MAP_ANONYMOUS;
+    return static_cast<int*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0));
+  }
+  if (kind == "shared_file") {
+    // Two mappings of one file are one memory.
+    const int file = memfd_create("words", 0);
+    if (file < 0 || ftruncate(file, bytes) != 0) return nullptr;
+    int* mapped[2];
+    for (int*& each : mapped)
+      each = static_cast<int*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    close(file);
+    mapped[0][3] = 7;
+    return mapped[1][3] == 7 ? mapped[1] : nullptr;
+  }
   auto* const made = static_cast<int*>(std::malloc(kind == "realloc" ? sizeof(int) : bytes));
   if (kind != "realloc") return made;
   made[0] = 7;
@@ -47,6 +64,8 @@ int* memory_of(const std::string& kind) {
 void give_back(int* words, const std::string& kind) {
   if (kind == "new")
     delete[] words;
+  else if (kind == "mmap" || kind == "shared_file")
+    munmap(words, 4 * sizeof(int));
   else
     std::free(words);
 }

@@ -301,6 +301,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
   const bool plain = how.kind != operation_kind::volatile_load;
+  if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
   if (how.order == memory_order::seq_cst) [[unlikely]]
     fence(self, how);
   if (!plain || mine.tso || core_.asks_what_would_order() || !core_.machine.link.pool) {
@@ -330,6 +331,17 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   }
 }
 
+[[gnu::always_inline]] inline void scoped_memory::look_before_store(lane& self, lane_facts& mine,
+                                                                    const operation& how) {
+  if (mine.stores_strongly)
+    for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
+  else if (is_row_store(mine, how.size_bytes)) [[unlikely]]
+    before_row_store(self, mine, how);
+  else
+    for_each_plain_part(how.address, how.size_bytes,
+                        [&](const part& at) { races_.look_before_plain(self, mine, at, how, true); });
+}
+
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   note_plain_access(self, how);
@@ -341,13 +353,8 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
     fence(self, how);
   if (mine.stores_strongly) note_access(self, how, true);
   mine.store_step = core_.history.this_step();
-  if (mine.stores_strongly)
-    for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
-  else if (is_row_store(mine, how.size_bytes)) [[unlikely]]
-    before_row_store(self, mine, how);
-  else
-    for_each_plain_part(how.address, how.size_bytes,
-                        [&](const part& at) { races_.look_before_plain(self, mine, at, how, true); });
+  mine.stores_alone = !mine.stores_strongly && is_alone(self, mine);
+  if (!mine.stores_alone) look_before_store(self, mine, how);
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
   self.unsettled = true;
@@ -364,6 +371,7 @@ void scoped_memory::after_plain(lane& self) {
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
   races_.stored(self);
   if (self.has_returned_from(mine.store_address)) return;
+  if (mine.stores_alone) return locations_.begin_anew(mine.store_address, size_bytes);
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;
@@ -375,23 +383,6 @@ void scoped_memory::after_plain(lane& self) {
     stores_.put(self, mine, at, how,
                 {.value = scoped::read_granule(at.in->address), .plain = !mine.stores_strongly, .anywhere = single});
   });
-}
-
-// The store's own lane has it in the location's order; this one cannot miss it any more than that.
-bool scoped_memory::is_part_of_store(lane& self, const operation& how, const lane& by) {
-  if (!locations_.covers(how.address) ||
-      reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
-    return true;
-  lane_facts& mine = scoped::facts(self);
-  const part at = part_of(mine, how.address, how.size_bytes);
-  races_.look({self, mine, at, how}, true);
-  for (int n = at.in->count - 1; n >= 0; --n) {
-    message& one = *at.in->order[static_cast<size_t>(n)];
-    if (one.writer != by.id || one.mask != at.mask) continue;
-    if (!one.was_observed_by(self.id)) one.add_observer({self.id, mine.epoch});
-    break;
-  }
-  return true;
 }
 
 }  // namespace heddle::sim

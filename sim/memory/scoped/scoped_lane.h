@@ -197,6 +197,7 @@ struct alignas(64) lane_facts {
   size_t store_bytes = 0;
   uint64_t store_step = 0;
   bool stores_strongly = false;  ///< the store in progress is volatile, or is assumed to be atomic
+  bool stores_alone = false;     ///< no other lane is left, or will come that does not come behind it
   memory_order store_order = memory_order::relaxed;
   scope store_reach = scope::system;
   void* window_address = nullptr;

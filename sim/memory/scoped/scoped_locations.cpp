@@ -70,6 +70,37 @@ granule* locations::new_granule(std::byte* address) {
   return &fresh;
 }
 
+template <typename Each>
+bool locations::for_each_known(const void* address, size_t size_bytes, Each&& each) const {
+  const auto first = reinterpret_cast<uintptr_t>(address) & ~uintptr_t{granule_bytes - 1};
+  const bool in_heap = core_.map.heap.contains(address);
+  if (!in_heap && elsewhere_.empty()) return true;
+  for (uintptr_t at = first; at < reinterpret_cast<uintptr_t>(address) + size_bytes; at += granule_bytes) {
+    granule* found = in_heap ? known(reinterpret_cast<const void*>(at)) : nullptr;
+    if (!in_heap)
+      if (const auto entry = elsewhere_.find(at); entry != elsewhere_.end()) found = entry->second;
+    if (found != nullptr && !each(*found)) return false;
+  }
+  return true;
+}
+
+bool locations::are_ordered(const void* address, size_t size_bytes) const {
+  return for_each_known(address, size_bytes, [](const granule& in) { return !in.has_unordered; });
+}
+
+void locations::begin_anew(const void* address, size_t size_bytes) {
+  for_each_known(address, size_bytes, [this](granule& in) {
+    for (uint8_t at = 0; at < in.count; ++at) drop_message(in.order[at], in.has_unordered);
+    in.count = 0;
+    in.base_readable = 0xff;
+    in.has_unordered = false;
+    in.accesses.clear();
+    in.serial = in.newest = ++serials_;
+    in.base = read_granule(in.address);
+    return true;
+  });
+}
+
 // -- rows of granules that are stored to together ----------------------------------------------------------------------------------
 
 size_t locations::row_at(const std::byte* address, size_t most) const {

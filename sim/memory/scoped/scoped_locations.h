@@ -82,6 +82,11 @@ class locations {
   }
   [[gnu::noinline, gnu::hot]] granule& add(const void* address);
 
+  /// Whether no granule of these bytes has stores of which either may have come last.
+  bool are_ordered(const void* address, size_t size_bytes) const;
+  /// A lane has stored to these bytes behind all that was done to them, and all that comes later comes behind that: no lane finds older values.
+  void begin_anew(const void* address, size_t size_bytes);
+
   // -- rows of granules that are stored to together
 
   /// With less bytes a store is made granule by granule.
@@ -124,6 +129,9 @@ class locations {
   [[gnu::noinline]] void forget_oldest(granule& in);
 
  private:
+  /// Calls it for each granule of the bytes that a lane has accessed by itself, until it answers false; whether it never does.
+  template <typename Each>
+  bool for_each_known(const void* address, size_t size_bytes, Each&& each) const;
   granule* new_granule(std::byte* address);
   /// The granule's part of stores to rows.
   [[gnu::noinline]] void recall(granule& in);

@@ -23,6 +23,20 @@ void scoped_memory::reset() {
   races_.reset();
   choice_.reset();
   proxies_.reset();
+  alone_ = {};
+}
+
+// A search tells what is at each location, behind a race old values may be found, and a driver whose commands are steps may hold some back.
+bool scoped_memory::look_whether_alone(const lane& self, const lane_facts& mine) {
+  if (alone_.of != self.id) alone_ = {.of = self.id};
+  alone_.lanes = known_.count();
+  alone_.learnt_at = mine.learnt_at;
+  const settings& machine = core_.machine;
+  const bool may_be = notes_ == nullptr && machine.races_end() && machine.link.pool && !mine.clock->split &&
+                      machine.detail == driver_detail::call && !core_.asks_what_would_order();
+  size_t& known = alone_.known_to_end;
+  while (may_be && known < alone_.lanes && (known == self.id || knows_end_of(mine, known))) ++known;
+  return alone_.is_alone = may_be && known == alone_.lanes;
 }
 
 void scoped_memory::take_notes(search_notes* into) {
@@ -158,6 +172,23 @@ void scoped_memory::see_again(lane& self) {
   lane_facts& mine = scoped::facts(self);
   if (mine.seen_address == nullptr || mine.seen_address != mine.store_address) return;
   std::memcpy(mine.seen_address, mine.seen.data(), mine.seen.size());
+}
+
+// The store's own lane has it in the location's order; this one cannot miss it any more than that.
+bool scoped_memory::is_part_of_store(lane& self, const operation& how, const lane& by) {
+  if (!locations_.covers(how.address) ||
+      reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
+    return true;
+  lane_facts& mine = scoped::facts(self);
+  const part at = scoped::part_in(mine, locations_.at(how.address), how.address, how.size_bytes);
+  races_.look({self, mine, at, how}, true);
+  for (int n = at.in->count - 1; n >= 0; --n) {
+    message& one = *at.in->order[static_cast<size_t>(n)];
+    if (one.writer != by.id || one.mask != at.mask) continue;
+    if (!one.was_observed_by(self.id)) one.add_observer({self.id, mine.epoch});
+    break;
+  }
+  return true;
 }
 
 }  // namespace heddle::sim

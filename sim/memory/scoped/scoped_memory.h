@@ -88,6 +88,8 @@ class scoped_memory final : public late_memory {
   /// The same, without what the lane remembers of the places.
   template <typename Each>
   void for_each_plain_part(const void* address, size_t size_bytes, Each&& each);
+  /// Of a plain store that the lane is about to make: whether it races.
+  void look_before_store(lane& self, lane_facts& mine, const operation& how);
   [[gnu::noinline]] void open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes,
                                      const part& at, int cut);
   /// Explains a run: which store the lane's load has read, and which it has missed.
@@ -106,6 +108,16 @@ class scoped_memory final : public late_memory {
   bool follows_row(const lane& self, const lane_facts& mine, const scoped::row_store& one) const;
   void before_row_store(lane& self, lane_facts& mine, const operation& how);
   void after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address, size_t size_bytes);
+
+  /// Whether no other lane is left, nor any work that began before what the lane does next, and it knows all that the others did. What comes later
+  /// comes behind it: of its plain accesses there is nothing to keep.
+  bool is_alone(const lane& self, const lane_facts& mine) {
+    if (core_.threads.live_lanes != 1 || core_.threads.kernels_under_way != 0) return false;
+    if (alone_.of == self.id && alone_.lanes == known_.count() && alone_.learnt_at == mine.learnt_at)
+      return alone_.is_alone;
+    return look_whether_alone(self, mine);
+  }
+  [[gnu::noinline]] bool look_whether_alone(const lane& self, const lane_facts& mine);
 
   // -- scoped_quiet.cpp
 
@@ -147,6 +159,14 @@ class scoped_memory final : public late_memory {
   scoped::store_maker stores_;
   scoped::proxies proxies_;
   search_notes* notes_ = nullptr;
+  /// The last answer of is_alone(), and what it depends on: knowledge only grows.
+  struct {
+    uint32_t of = ~uint32_t{0};
+    size_t lanes = 0;
+    uint64_t learnt_at = 0;
+    size_t known_to_end = 0;  ///< the lanes before this one, but for itself, are known to have ended
+    bool is_alone = false;
+  } alone_;
 };
 
 }  // namespace heddle::sim
