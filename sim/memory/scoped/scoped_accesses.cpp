@@ -1,6 +1,7 @@
 // The accesses of lanes to scoped memory, one after another: what each compares, chooses, learns and stores.
 #include <heddle/sim/memory/scoped/scoped_bytes.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
+#include <heddle/sim/memory/scoped/scoped_parts.h>
 
 #include <algorithm>
 #include <cstring>
@@ -34,39 +35,6 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
 }
 
 }  // namespace
-
-// -- what every access does ------------------------------------------------------------------------------------------------------
-
-[[gnu::always_inline]] inline scoped_memory::part scoped_memory::part_of(lane_facts& mine, const void* address,
-                                                                         size_t size_bytes) {
-  return scoped::part_in(mine, locations_.at(address), address, size_bytes);
-}
-
-template <typename Part, typename Each>
-[[gnu::always_inline]] inline void for_each_granule(const void* address, size_t size_bytes, Part&& part_of,
-                                                    Each&& each) {
-  const auto* at = static_cast<const std::byte*>(address);
-  while (size_bytes != 0) {
-    const size_t room = scoped::granule_bytes - reinterpret_cast<uintptr_t>(at) % scoped::granule_bytes;
-    const size_t bytes = std::min(room, size_bytes);
-    each(part_of(at, bytes));
-    at += bytes;
-    size_bytes -= bytes;
-  }
-}
-
-template <typename Each>
-void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each) {
-  for_each_granule(
-      address, size_bytes, [&](const std::byte* at, size_t bytes) { return part_of(mine, at, bytes); }, each);
-}
-
-template <typename Each>
-void scoped_memory::for_each_plain_part(const void* address, size_t size_bytes, Each&& each) {
-  for_each_granule(
-      address, size_bytes,
-      [&](const std::byte* at, size_t bytes) { return scoped::part_in(locations_.at(at), at, bytes); }, each);
-}
 
 // -- atomic accesses -------------------------------------------------------------------------------------------------------------
 
@@ -192,121 +160,14 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   return old;
 }
 
-// -- 16 bytes ----------------------------------------------------------------------------------------------------------------------
-
-// The two halves have stores in pairs, one behind the other. What a load may find of the first half is chosen as ever; of the second it is
-// the other half of that, where the lane may still miss what is newer there. Where it may not, or the halves were stored one by one, it is
-// the newest.
-wide_value scoped_memory::load_wide(lane& self, const operation& how) {
-  note_access(self, how, false);
-  if (how.order == memory_order::seq_cst) fence(self, how);
-  wide_value value;
-  std::memcpy(&value, how.address, sizeof value);
-  if (!locations_.covers(how.address)) return value;
-  lane_facts& mine = scoped::facts(self);
-  const auto reach = static_cast<uint8_t>(how.reach);
-  // Both granules are there before either is used: making one may move the other's place.
-  locations_.at(how.address);
-  granule& second = locations_.at(static_cast<const std::byte*>(how.address) + granule_bytes);
-  const part low = part_of(mine, how.address, granule_bytes);
-  const access low_half{self, mine, low, how};
-  races_.look(low_half, false);
-  visible found = choice_.choose(low_half, false);
-  message* first = latest(*low.in, found.cut, low.mask);
-  int cut = second.count - 1;
-  bool is_newest = found.newest();
-  if (!is_newest) {
-    const auto is_other_half = [&](const message& one) { return first != nullptr && one.serial == first->serial + 1; };
-    while (cut >= 0 && !is_other_half(*second.order[static_cast<size_t>(cut)]) &&
-           !known_.knows(self, mine, *second.order[static_cast<size_t>(cut)]))
-      --cut;
-    const bool fits = cut >= 0 ? is_other_half(*second.order[static_cast<size_t>(cut)])
-                               : first == nullptr && second.base_readable == 0xff;
-    if (!fits) {
-      is_newest = true;
-      found = visible::newest_at(low.in->count - 1, false);
-      first = latest(*low.in, found.cut, low.mask);
-      cut = second.count - 1;
-    }
-  }
-  if (first != nullptr) learning_.has_read(low_half, *first, found.known());
-  const part high = part_of(mine, second.address, granule_bytes);
-  const access high_half{self, mine, high, how};
-  races_.look(high_half, false);
-  message* const other = latest(second, cut, high.mask);
-  if (other != nullptr) learning_.has_read(high_half, *other, false);
-  if (core_.explains()) tell_found(self, low, first, is_newest);
-  if (acquires(how.order)) {
-    learning_.acquire_pending(self, mine, reach, &low);
-    learning_.acquire_pending(self, mine, reach, &high);
-  }
-  if (is_newest) return value;
-  value.low = value_at(*low.in, found.cut);
-  value.high = value_at(second, cut);
-  return value;
-}
-
-void scoped_memory::store_wide(lane& self, const operation& how, wide_value value) {
-  note_access(self, how, true);
-  if (how.order == memory_order::seq_cst) fence(self, how);
-  if (!locations_.covers(how.address)) {
-    std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
-    return;
-  }
-  lane_facts& mine = scoped::facts(self);
-  for_each_part(mine, how.address, sizeof value, [&](const part& at) { races_.look({self, mine, at, how}, true); });
-  for_each_part(mine, how.address, sizeof value, [&](const part& at) {
-    stores_.put(self, mine, at, how, {.value = at.in->address == how.address ? value.low : value.high});
-  });
-}
-
-wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
-  note_access(self, how, true);
-  if (how.order == memory_order::seq_cst) fence(self, how);
-  wide_value old;
-  std::memcpy(&old, how.address, sizeof old);
-  const bool writes = next.writes == nullptr || next.writes(next.context, old);
-  const wide_value fresh = writes ? next.apply(next.context, old) : old;
-  if (!locations_.covers(how.address)) {
-    std::memcpy(const_cast<void*>(how.address), &fresh, sizeof fresh);
-    return old;
-  }
-  lane_facts& mine = scoped::facts(self);
-  const auto reach = static_cast<uint8_t>(how.reach);
-  for_each_part(mine, how.address, sizeof old, [&](const part& at) {
-    const access made{self, mine, at, how};
-    races_.look(made, writes);
-    message* const read = latest(*at.in, at.in->count - 1, at.mask);
-    if (read != nullptr) learning_.has_read(made, *read, false);
-    if (core_.explains()) tell_found(self, at, read, true);
-    if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, &at);
-  });
-  if (writes)
-    for_each_part(mine, how.address, sizeof old, [&](const part& at) {
-      message* const read = latest(*at.in, at.in->count - 1, at.mask);
-      stores_.put(
-          self, mine, at, how,
-          {.value = at.in->address == how.address ? fresh.low : fresh.high, .modifies = true, .modified = read});
-    });
-  if (mine.tso) known_.fence_host(mine);
-  return old;
-}
-
 // -- plain accesses --------------------------------------------------------------------------------------------------------------
 
-void scoped_memory::before_plain_load(lane& self, const operation& how) {
-  if (!locations_.covers(how.address)) return;
-  note_plain_access(self, how);
-  lane_facts& mine = scoped::facts(self);
+[[gnu::always_inline]] inline void scoped_memory::load_parts(lane& self, lane_facts& mine, const operation& how,
+                                                             bool plain, std::byte* from, size_t size_bytes) {
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
-  mine.seen_address = nullptr;
-  const bool plain = how.kind != operation_kind::volatile_load;
-  if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
-  if (how.order == memory_order::seq_cst) [[unlikely]]
-    fence(self, how);
   if (!plain || mine.tso || core_.asks_what_would_order() || !core_.machine.link.pool) {
     note_access(self, how, false);
-    for_each_part(mine, address, how.size_bytes, [&](const part& at) {
+    for_each_part(mine, from, size_bytes, [&](const part& at) {
       const access made{self, mine, at, how, plain};
       races_.look(made, false);
       const visible found = choice_.choose(made, false);
@@ -318,13 +179,52 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
       if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
     });
   } else {
-    for_each_plain_part(address, how.size_bytes, [&](const part& at) {
+    for_each_plain_part(from, size_bytes, [&](const part& at) {
       const access made{self, mine, at, how, true};
       races_.look_before_plain(self, mine, at, how, false);
       const visible found = choice_.choose<false>(made, false);
       if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
     });
   }
+}
+
+// Where the lane knows all that was stored to a row, there is nothing to choose and nothing to learn.
+template <typename ByGranule>
+void scoped_memory::load_rows(lane& self, lane_facts& mine, const operation& how, const ByGranule& by_granule) {
+  const auto comes_behind = [&](const scoped::row_access& one) { return one.loads || follows_row(self, mine, one); };
+  const auto comes_after = [&](const scoped::row_access& one) { return scoped::comes_after(self, mine, one.access); };
+  const auto load = [&](std::byte* at, size_t granules) {
+    if (granules * granule_bytes < scoped::locations::least_row_bytes ||
+        !locations_.takes_row(at, granules, comes_behind))
+      return by_granule(at, granules * granule_bytes);
+    uint64_t step = 0;
+    locations_.each_row_stored(at, granules, [&](message& one) {
+      step = one.step;
+      one.host_saw = one.host_saw || (mine.tso && one.writer != self.id);
+    });
+    if (core_.explains()) core_.found(self, step, true, step);
+    const part whole{.mask = 0xff};
+    locations_.add_row_load(at, granules, races_.record_of({self, mine, whole, how, true}, false), comes_after);
+  };
+  locations_.split(how.address, how.size_bytes, load, by_granule);
+}
+
+void scoped_memory::before_plain_load(lane& self, const operation& how) {
+  if (!locations_.covers(how.address)) return;
+  note_plain_access(self, how);
+  lane_facts& mine = scoped::facts(self);
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  mine.seen_address = nullptr;
+  const bool plain = how.kind != operation_kind::volatile_load;
+  if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
+  if (how.order == memory_order::seq_cst) [[unlikely]]
+    fence(self, how);
+  const auto by_granule = [&](std::byte* at, size_t size_bytes)
+                              __attribute__((always_inline)) { load_parts(self, mine, how, plain, at, size_bytes); };
+  if (plain && is_row(how.size_bytes)) [[unlikely]]
+    load_rows(self, mine, how, by_granule);
+  else
+    by_granule(address, how.size_bytes);
   if (mine.window_address != nullptr) {
     mine.seen_address = address;
     mine.seen.assign(address, address + how.size_bytes);

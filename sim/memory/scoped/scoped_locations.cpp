@@ -55,7 +55,11 @@ granule& locations::add(const void* address) {
     return *of_heap_[slot];
   }
   granule*& known = elsewhere_[place];
-  if (known == nullptr) known = new_granule(low);
+  if (known == nullptr) {
+    known = new_granule(low);
+    if (rows_used_ != 0) [[unlikely]]
+      recall(*known);
+  }
   return *known;
 }
 
@@ -104,8 +108,13 @@ void locations::begin_anew(const void* address, size_t size_bytes) {
 // -- rows of granules that are stored to together ----------------------------------------------------------------------------------
 
 size_t locations::row_at(const std::byte* address, size_t most) const {
-  if (most == 0 || !core_.map.heap.contains(address) || !core_.map.heap.contains(address + most * granule_bytes - 1))
-    return 0;
+  if (most == 0) return 0;
+  if (!core_.map.heap.contains(address)) {
+    for (size_t n = 0; n < most && !elsewhere_.empty(); ++n)
+      if (elsewhere_.contains(reinterpret_cast<uintptr_t>(address + n * granule_bytes))) return n;
+    return most;
+  }
+  if (!core_.map.heap.contains(address + most * granule_bytes - 1)) return 0;
   const size_t first = core_.map.heap.offset_of(address) / granule_bytes;
   const size_t end = std::min(first + most, of_heap_.size());
   for (size_t at = first; at < end;) {
@@ -118,31 +127,39 @@ size_t locations::row_at(const std::byte* address, size_t most) const {
   return most;
 }
 
-row_store& locations::new_row(std::byte* address, size_t granules) {
+row_access& locations::new_row(std::byte* address, size_t granules) {
   // As many stores to the same row may be read as to one location (forget_oldest). An older store to a part of it is in the way of that.
   size_t same = 0;
   size_t oldest = rows_used_;
   for (size_t n = 0; n < rows_used_; ++n) {
-    const row_store& one = *rows_[n];
-    if (!one.overlaps(address, granules)) continue;
+    const row_access& one = *rows_[n];
+    if (one.loads || !one.overlaps(address, granules)) continue;
     const bool is_same = one.address == address && one.granules == granules;
     if (oldest == rows_used_) oldest = is_same ? n : oldest;
     if (oldest == rows_used_) break;
     if (is_same) ++same;
   }
   if (same >= core_.machine.history) forget_row(oldest);
-  if (rows_used_ == rows_.size()) rows_.push_back(std::make_unique<row_store>());
-  row_store& made = *rows_[rows_used_++];
-  made.address = address;
-  made.granules = granules;
+  // A store comes behind all of these.
+  forget_loads(address, granules, [](const row_access&) { return true; });
+  row_access& made = next_row(address, granules);
+  made.loads = false;
   made.base_readable = true;
   made.stored.serial = serials_ + 1;
   serials_ += granules;
   return made;
 }
 
-row_store& locations::add_row(std::byte* address, size_t granules) {
-  row_store& made = new_row(address, granules);
+row_access& locations::next_row(std::byte* address, size_t granules) {
+  if (rows_used_ == rows_.size()) rows_.push_back(std::make_unique<row_access>());
+  row_access& made = *rows_[rows_used_++];
+  made.address = address;
+  made.granules = granules;
+  return made;
+}
+
+row_access& locations::add_row(std::byte* address, size_t granules) {
+  row_access& made = new_row(address, granules);
   if (repeats_one_word(address, granules * granule_bytes)) {
     made.before.assign(1, read_granule(address));
   } else {
@@ -152,8 +169,8 @@ row_store& locations::add_row(std::byte* address, size_t granules) {
   return made;
 }
 
-row_store& locations::fill_row(std::byte* address, size_t granules, std::byte byte) {
-  row_store& made = new_row(address, granules);
+row_access& locations::fill_row(std::byte* address, size_t granules, std::byte byte) {
+  row_access& made = new_row(address, granules);
   const uint64_t first = read_granule(address);
   made.before.assign(1, first);
   // Piece by piece: what has been read is written while the processor's cache still has it.
@@ -174,9 +191,9 @@ row_store& locations::fill_row(std::byte* address, size_t granules, std::byte by
 }
 
 void locations::forget_row(size_t n) {
-  const row_store& old = *rows_[n];
-  for (size_t later = n + 1; later < rows_used_; ++later)
-    if (rows_[later]->address == old.address && rows_[later]->granules == old.granules) {
+  const row_access& old = *rows_[n];
+  for (size_t later = n + 1; later < rows_used_ && !old.loads; ++later)
+    if (!rows_[later]->loads && rows_[later]->address == old.address && rows_[later]->granules == old.granules) {
       rows_[later]->base_readable = false;
       break;
     }
@@ -189,8 +206,14 @@ void locations::forget_row(size_t n) {
 void locations::recall(granule& in) {
   message* newest = nullptr;
   for (size_t n = 0; n < rows_used_; ++n) {
-    const row_store& row = *rows_[n];
+    const row_access& row = *rows_[n];
     if (!row.overlaps(in.address, 1)) continue;
+    ++in.accesses.plain_changes;
+    if (row.loads) {
+      in.accesses.may_have_read |= access_history::bit_of(row.access.lane);
+      in.accesses.plain_reads.push_back(row.access);
+      continue;
+    }
     const auto index = static_cast<size_t>(in.address - row.address) / granule_bytes;
     (newest == nullptr ? in.base : newest->value) = row.before_at(index);
     if (!row.base_readable) in.base_readable = 0;
@@ -199,7 +222,8 @@ void locations::recall(granule& in) {
     *newest = row.stored;
     newest->serial = newest->chain = in.newest = row.stored.serial + index;
     in.order[in.count++] = newest;
-    ++in.accesses.plain_changes;
+    in.accesses.plain_reads.clear();
+    in.accesses.may_have_read = 0;
     in.accesses.plain_writes.assign(1, row.access);
   }
   if (newest != nullptr) newest->value = read_granule(in.address);

@@ -5,6 +5,7 @@
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/scoped/scoped_store.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,11 +39,12 @@ inline int oldest_covered(const granule& in) {
   return -1;
 }
 
-/// A plain store by a device's lane to a row of granules that no lane has accessed yet, but by other such stores. A granule gets its part when it is
-/// accessed by itself: a fill of megabytes is then no more than one store.
-struct row_store {
+/// A plain access to a row of granules that no lane has accessed yet, but by others of this kind. A granule gets its part when it is accessed by
+/// itself: a fill or a copy of megabytes is then no more than one access.
+struct row_access {
   std::byte* address = nullptr;
   size_t granules = 0;
+  bool loads = false;    ///< then it stores nothing: what follows `access` says nothing, and `stored` neither
   message stored;        ///< to the first of them; `value` aside, the others differ by their serials, which count up
   access_record access;  ///< likewise
   std::vector<uint64_t> before;  ///< what they held; one value where that is the same of all
@@ -52,6 +54,11 @@ struct row_store {
     const auto mine = reinterpret_cast<uintptr_t>(address);
     const auto at = reinterpret_cast<uintptr_t>(other);
     return at < mine + granules * granule_bytes && mine < at + other_granules * granule_bytes;
+  }
+  bool lies_in(const std::byte* other, size_t other_granules) const {
+    const auto mine = reinterpret_cast<uintptr_t>(address);
+    const auto at = reinterpret_cast<uintptr_t>(other);
+    return at <= mine && mine + granules * granule_bytes <= at + other_granules * granule_bytes;
   }
   uint64_t before_at(size_t index) const { return before[before.size() == 1 ? 0 : index]; }
 };
@@ -91,9 +98,26 @@ class locations {
 
   /// With less bytes a store is made granule by granule.
   static constexpr size_t least_row_bytes = 1024;
-  /// How many granules, from the aligned address on and at most so many, no lane has accessed by themselves; none outside of the heap.
+  /// How many granules, from the aligned address on and at most so many, no lane has accessed by themselves.
   size_t row_at(const std::byte* address, size_t most) const;
-  /// Whether no store to granules of the row is in their order yet that `follows` does not say to come before; and there is room for another one.
+  /// Calls `row` for each row of granules that no lane has accessed by themselves, and `alone` for what stands between, in order.
+  template <typename Row, typename Alone>
+  void split(const void* address, size_t size_bytes, const Row& row, const Alone& alone) const {
+    auto* at = static_cast<std::byte*>(const_cast<void*>(address));
+    std::byte* const end = at + size_bytes;
+    while (at != end) {
+      const size_t offset = reinterpret_cast<uintptr_t>(at) % granule_bytes;
+      const auto left = static_cast<size_t>(end - at);
+      const size_t granules = offset != 0 ? 0 : row_at(at, left / granule_bytes);
+      const size_t bytes = granules != 0 ? granules * granule_bytes : std::min(granule_bytes - offset, left);
+      if (granules != 0)
+        row(at, granules);
+      else
+        alone(at, bytes);
+      at += bytes;
+    }
+  }
+  /// Whether `follows` says of all accesses to granules of the row that they come before; and there is room for another one.
   template <typename Follows>
   bool takes_row(const std::byte* address, size_t granules, const Follows& follows) const {
     if (rows_used_ == most_rows) return false;
@@ -101,10 +125,25 @@ class locations {
       if (rows_[n]->overlaps(address, granules) && !follows(*rows_[n])) return false;
     return true;
   }
+  /// A load of the row that is about to be made. Where `follows` says so of an earlier load that it covers, that one is not needed any more: what
+  /// races with it races with this one.
+  template <typename Follows>
+  void add_row_load(std::byte* address, size_t granules, const access_record& access, const Follows& follows) {
+    forget_loads(address, granules, follows);
+    row_access& made = next_row(address, granules);
+    made.loads = true;
+    made.access = access;
+  }
+  /// Calls it for each store to granules of the row, in the order in which they were made.
+  template <typename Each>
+  void each_row_stored(const std::byte* address, size_t granules, const Each& each) {
+    for (size_t n = 0; n < rows_used_; ++n)
+      if (!rows_[n]->loads && rows_[n]->overlaps(address, granules)) each(rows_[n]->stored);
+  }
   /// A store to the row that is about to be made, behind all others of takes_row(). The caller says what it is.
-  row_store& add_row(std::byte* address, size_t granules);
+  row_access& add_row(std::byte* address, size_t granules);
   /// The same of one that fills the row with a byte, and is made here.
-  row_store& fill_row(std::byte* address, size_t granules, std::byte byte);
+  row_access& fill_row(std::byte* address, size_t granules, std::byte byte);
   /// In the order in which they were made.
   template <typename Look>
   bool any_row(const Look& look) const {
@@ -136,8 +175,15 @@ class locations {
   /// The granule's part of stores to rows.
   [[gnu::noinline]] void recall(granule& in);
   void forget_row(size_t n);
+  /// Forgets loads of nothing but granules of the row, of which it says so.
+  template <typename Follows>
+  void forget_loads(const std::byte* address, size_t granules, const Follows& follows) {
+    for (size_t n = rows_used_; n-- > 0;)
+      if (rows_[n]->loads && rows_[n]->lies_in(address, granules) && follows(*rows_[n])) forget_row(n);
+  }
+  row_access& next_row(std::byte* address, size_t granules);
   /// Of which is not said yet what the row held before.
-  row_store& new_row(std::byte* address, size_t granules);
+  row_access& new_row(std::byte* address, size_t granules);
   [[gnu::cold]] void make_messages();
   /// `may_race`: its granule has unordered stores.
   void drop_message(message* unused, bool may_race);
@@ -153,7 +199,7 @@ class locations {
   static constexpr size_t stretch = 512;       ///< granules, of a page
   std::vector<uint8_t> has_known_in_stretch_;  ///< of of_heap_
   static constexpr size_t most_rows = 256;
-  std::vector<std::unique_ptr<row_store>>
+  std::vector<std::unique_ptr<row_access>>
       rows_;  ///< in the order in which they were made; behind them, those to be used again
   size_t rows_used_ = 0;
   uint64_t serials_ = 0;

@@ -33,7 +33,7 @@ bool scoped_memory::look_whether_alone(const lane& self, const lane_facts& mine)
   alone_.learnt_at = mine.learnt_at;
   const settings& machine = core_.machine;
   const bool may_be = notes_ == nullptr && machine.races_end() && machine.link.pool && !mine.clock->split &&
-                      machine.detail == driver_detail::call && !core_.asks_what_would_order();
+                      machine.detail == driver_detail::call;
   size_t& known = alone_.known_to_end;
   while (may_be && known < alone_.lanes && (known == self.id || knows_end_of(mine, known))) ++known;
   return alone_.is_alone = may_be && known == alone_.lanes;
@@ -71,50 +71,25 @@ void scoped_memory::before_bulk(lane& self, const bulk_copy& what) {
 
 // -- stores of many bytes -----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// Calls `row` for each row of granules that no lane has accessed by themselves, and `alone` for what stands between, in order.
-template <typename Row, typename Alone>
-void for_each_row(const scoped::locations& all, const void* address, size_t size_bytes, const Row& row,
-                  const Alone& alone) {
-  constexpr size_t granule_bytes = scoped::granule_bytes;
-  auto* at = static_cast<std::byte*>(const_cast<void*>(address));
-  std::byte* const end = at + size_bytes;
-  while (at != end) {
-    const size_t offset = reinterpret_cast<uintptr_t>(at) % granule_bytes;
-    const auto left = static_cast<size_t>(end - at);
-    const size_t granules = offset != 0 ? 0 : all.row_at(at, left / granule_bytes);
-    if (granules != 0) {
-      row(at, granules);
-      at += granules * granule_bytes;
-      continue;
-    }
-    const size_t bytes = std::min(granule_bytes - offset, left);
-    alone(at, bytes);
-    at += bytes;
-  }
-}
-
-}  // namespace
-
-bool scoped_memory::follows_row(const lane& self, const lane_facts& mine, const scoped::row_store& one) const {
-  return scoped::comes_after(self, mine, one.access) && known_.knows_by_causality(self, mine, one.stored);
+bool scoped_memory::follows_row(const lane& self, const lane_facts& mine, const scoped::row_access& one) const {
+  return scoped::comes_after(self, mine, one.access) &&
+         (one.loads || known_.knows_by_causality(self, mine, one.stored));
 }
 
 void scoped_memory::before_row_store(lane& self, lane_facts& mine, const operation& how) {
   const auto look = [&](const std::byte* at, size_t bytes) {
     races_.look_before_plain(self, mine, scoped::part_in(locations_.at(at), at, bytes), how, true);
   };
-  const auto follows = [&](const scoped::row_store& one) { return follows_row(self, mine, one); };
-  for_each_row(
-      locations_, how.address, how.size_bytes,
+  const auto follows = [&](const scoped::row_access& one) { return follows_row(self, mine, one); };
+  locations_.split(
+      how.address, how.size_bytes,
       [&](std::byte* at, size_t granules) {
         if (granules * granule_bytes < scoped::locations::least_row_bytes ||
             !locations_.takes_row(at, granules, follows)) {
           for (size_t n = 0; n < granules; ++n) look(at + n * granule_bytes, granule_bytes);
           return;
         }
-        scoped::row_store& made = locations_.add_row(at, granules);
+        scoped::row_access& made = locations_.add_row(at, granules);
         const part whole{.mask = 0xff};
         made.access = races_.record_of({self, mine, whole, how, true}, true);
         stores_.describe_row(self, mine, how, made.stored);
@@ -129,15 +104,15 @@ late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::b
   mine.stores_strongly = how.kind != operation_kind::plain_store;
   const bool is_whole =
       reinterpret_cast<uintptr_t>(address) % granule_bytes == 0 && how.size_bytes % granule_bytes == 0;
-  if (!is_whole || !is_row_store(mine, how.size_bytes) || how.order == memory_order::seq_cst ||
-      locations_.row_at(address, granules) != granules ||
+  if (!is_whole || !is_row_store(mine, how.size_bytes) || !core_.map.heap.contains(address) ||
+      how.order == memory_order::seq_cst || locations_.row_at(address, granules) != granules ||
       !locations_.takes_row(address, granules,
-                            [&](const scoped::row_store& one) { return follows_row(self, mine, one); }))
+                            [&](const scoped::row_access& one) { return follows_row(self, mine, one); }))
     return filled::by_no_one;
   mine.store_order = how.order;
   mine.store_reach = how.reach;
   mine.store_step = core_.history.this_step();
-  scoped::row_store& made = locations_.fill_row(address, granules, byte);
+  scoped::row_access& made = locations_.fill_row(address, granules, byte);
   const part whole{.mask = 0xff};
   made.access = races_.record_of({self, mine, whole, how, true}, true);
   stores_.describe_row(self, mine, how, made.stored);
@@ -149,8 +124,8 @@ late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::b
 // Where a granule is known now it was looked at by itself.
 void scoped_memory::after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address,
                                     size_t size_bytes) {
-  for_each_row(
-      locations_, address, size_bytes, [](std::byte*, size_t) {},
+  locations_.split(
+      address, size_bytes, [](std::byte*, size_t) {},
       [&](const std::byte* at, size_t bytes) {
         stores_.put(self, mine, scoped::part_in(locations_.at(at), at, bytes), how,
                     {.value = scoped::read_granule(locations_.at(at).address), .plain = true});

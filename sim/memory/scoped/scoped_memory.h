@@ -80,7 +80,7 @@ class scoped_memory final : public late_memory {
   using settled_store = scoped::settled_store;
   static constexpr size_t granule_bytes = scoped::granule_bytes;
 
-  // -- scoped_accesses.cpp
+  // -- scoped_parts.h, scoped_accesses.cpp, scoped_wide.cpp
 
   part part_of(lane_facts& mine, const void* address, size_t size_bytes);
   template <typename Each>
@@ -100,12 +100,17 @@ class scoped_memory final : public late_memory {
 
   // -- scoped_memory.cpp
 
-  /// Whether the plain store is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location, and
-  /// the stores of an x86 become visible one after another.
+  /// Whether a plain access is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location.
+  bool is_row(size_t size_bytes) const { return size_bytes >= scoped::locations::least_row_bytes && notes_ == nullptr; }
+  /// The stores of an x86 become visible one after another, which a lane can tell that races with them.
   bool is_row_store(const lane_facts& mine, size_t size_bytes) const {
-    return size_bytes >= scoped::locations::least_row_bytes && !mine.stores_strongly && !mine.tso && notes_ == nullptr;
+    return is_row(size_bytes) && !mine.stores_strongly && (!mine.tso || core_.machine.races_end());
   }
-  bool follows_row(const lane& self, const lane_facts& mine, const scoped::row_store& one) const;
+  /// Calls `by_granule` for what is not loaded as a row.
+  void load_parts(lane& self, lane_facts& mine, const operation& how, bool plain, std::byte* from, size_t size_bytes);
+  template <typename ByGranule>
+  void load_rows(lane& self, lane_facts& mine, const operation& how, const ByGranule& by_granule);
+  bool follows_row(const lane& self, const lane_facts& mine, const scoped::row_access& one) const;
   void before_row_store(lane& self, lane_facts& mine, const operation& how);
   void after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address, size_t size_bytes);
 

@@ -35,8 +35,8 @@ void proxies::look(lane& self, lane_facts& mine, const void* address, size_t siz
   };
   const auto* at = static_cast<const std::byte*>(address);
   const size_t granules = size_bytes / granule_bytes;
-  locations_.any_row([&](const row_store& one) {
-    if (one.overlaps(address, granules)) judge(one.access);
+  locations_.any_row([&](const row_access& one) {
+    if (!one.loads && one.overlaps(address, granules)) judge(one.access);
     return false;
   });
   for (size_t n = 0; n < granules; ++n) {

@@ -240,7 +240,7 @@ bool scoped_memory::is_accessed_beside(const lane& self, const void* address, si
     for (size_t n = 0; n < locations_.count(); ++n)
       if (static_cast<size_t>(locations_[n].address - base) < size_bytes && in_beside(locations_[n])) return true;
   }
-  return locations_.any_row([&](const scoped::row_store& one) {
+  return locations_.any_row([&](const scoped::row_access& one) {
     return one.overlaps(address, (size_bytes + granule_bytes - 1) / granule_bytes) && beside(one.access);
   });
 }
