@@ -211,7 +211,7 @@ foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ung
                       posix_memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
-                      getenv setenv mmap mmap64 munmap mprotect vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+                      getenv setenv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
   target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
 endforeach()
 # It stands before the libraries whose calls it takes, which may be the only ones that make them.

@@ -65,6 +65,15 @@ constexpr const char* not_served = "a kernel calls it, and the C library for ker
     return __real_##name arguments;                           \
   }
 
+// The same of one that opens a file, or a stream, which a run that leaves it open gives back.
+#define HEDDLE_OPENS(type, name, parameters, arguments, opened) \
+  type __real_##name parameters;                                \
+  type __wrap_##name parameters {                               \
+    if (runtime::is_device()) [[unlikely]]                      \
+      runtime::refuse_call(#name, not_served);                  \
+    return opened(__real_##name arguments);                     \
+  }
+
 // The same of one on files, which the simulator looks at.
 #define HEDDLE_OF_FILES(type, name, parameters, arguments) \
   type __wrap_##name parameters {                          \
@@ -150,13 +159,21 @@ int __wrap___fprintf_chk(FILE* to, int, const char* format, ...) {
 
 // -- files -------------------------------------------------------------------------------------------------------------------------
 
-HEDDLE_SERVED(FILE*, fopen, (const char* path, const char* mode), (path, mode))
+FILE* __real_fopen(const char* path, const char* mode);
+FILE* __wrap_fopen(const char* path, const char* mode) {
+  HEDDLE_SERVE("fopen", heddle_kernel_fopen(path, mode))
+  return heddle_host_opened_stream(__real_fopen(path, mode));
+}
 FILE* __real_fopen64(const char* path, const char* mode);
 FILE* __wrap_fopen64(const char* path, const char* mode) {
   HEDDLE_SERVE("fopen", heddle_kernel_fopen(path, mode))
-  return __real_fopen64(path, mode);
+  return heddle_host_opened_stream(__real_fopen64(path, mode));
 }
-HEDDLE_SERVED(int, fclose, (FILE * file), (file))
+int __real_fclose(FILE* file);
+int __wrap_fclose(FILE* file) {
+  HEDDLE_SERVE("fclose", heddle_kernel_fclose(file))
+  return __real_fclose(heddle_host_closed_stream(file));
+}
 HEDDLE_SERVED(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
 HEDDLE_SERVED(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
 HEDDLE_SERVED(int, fseek, (FILE * file, long offset, int origin), (file, offset, origin))
@@ -222,7 +239,7 @@ int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
 
 HEDDLE_OF_FILES(FILE*, fdopen, (int file, const char* mode), (file, mode))
 HEDDLE_OF_THE_HOST(FILE*, freopen, (const char* path, const char* mode, FILE* file), (path, mode, file))
-HEDDLE_OF_THE_HOST(FILE*, tmpfile, (), ())
+HEDDLE_OPENS(FILE*, tmpfile, (), (), heddle_host_opened_stream)
 HEDDLE_OF_THE_HOST(int, fileno, (FILE * file), (file))
 HEDDLE_OF_THE_HOST(int, setvbuf, (FILE * file, char* buffer, int mode, size_t size), (file, buffer, mode, size))
 HEDDLE_OF_THE_HOST(void, rewind, (FILE * file), (file))
@@ -241,7 +258,10 @@ ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
   }
   return __real_getline(line, size, from);
 }
-HEDDLE_OF_THE_HOST(int, creat, (const char* path, mode_t mode), (path, mode))
+HEDDLE_OPENS(int, creat, (const char* path, mode_t mode), (path, mode), heddle_host_opened)
+HEDDLE_OPENS(int, memfd_create, (const char* name, unsigned flags), (name, flags), heddle_host_opened)
+HEDDLE_OPENS(int, shm_open, (const char* name, int flags, mode_t mode), (name, flags, mode), heddle_host_opened)
+HEDDLE_OPENS(int, mkstemp, (char* path), (path), heddle_host_opened)
 HEDDLE_OF_FILES(int, close, (int file), (file))
 HEDDLE_OF_FILES(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))
 HEDDLE_OF_THE_HOST(off_t, lseek, (int file, off_t offset, int origin), (file, offset, origin))
@@ -262,24 +282,24 @@ HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
 HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
 HEDDLE_OF_FILES(int, pipe, (int ends[2]), (ends))
 HEDDLE_OF_FILES(int, dup, (int file), (file))
-HEDDLE_OF_THE_HOST(int, socket, (int family, int kind, int protocol), (family, kind, protocol))
+HEDDLE_OPENS(int, socket, (int family, int kind, int protocol), (family, kind, protocol), heddle_host_opened)
 HEDDLE_OF_THE_HOST(void*, dlopen, (const char* path, int mode), (path, mode))
 // With 64 bits for a file's size asked for.
-HEDDLE_OF_THE_HOST(FILE*, tmpfile64, (), ())
+HEDDLE_OPENS(FILE*, tmpfile64, (), (), heddle_host_opened_stream)
 HEDDLE_OF_THE_HOST(FILE*, freopen64, (const char* path, const char* mode, FILE* file), (path, mode, file))
 HEDDLE_OF_THE_HOST(int, vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
 
 // The mode is not looked at without O_CREAT or O_TMPFILE.
-#define HEDDLE_OPEN(name)                               \
-  int __real_##name(const char* path, int flags, ...);  \
-  int __wrap_##name(const char* path, int flags, ...) { \
-    if (runtime::is_device()) [[unlikely]]              \
-      runtime::refuse_call("open", not_served);         \
-    va_list more;                                       \
-    va_start(more, flags);                              \
-    const mode_t mode = va_arg(more, mode_t);           \
-    va_end(more);                                       \
-    return __real_##name(path, flags, mode);            \
+#define HEDDLE_OPEN(name)                                        \
+  int __real_##name(const char* path, int flags, ...);           \
+  int __wrap_##name(const char* path, int flags, ...) {          \
+    if (runtime::is_device()) [[unlikely]]                       \
+      runtime::refuse_call("open", not_served);                  \
+    va_list more;                                                \
+    va_start(more, flags);                                       \
+    const mode_t mode = va_arg(more, mode_t);                    \
+    va_end(more);                                                \
+    return heddle_host_opened(__real_##name(path, flags, mode)); \
   }
 HEDDLE_OPEN(open)
 HEDDLE_OPEN(open64)

@@ -1,9 +1,11 @@
 // Memory that a program maps by itself: it is of the program's heap, as that of malloc(), so that what threads and kernels do to it is seen. That is so of
 // memory without a file, and of files in memory (memfd_create, shm_open), each of which is one piece of memory wherever it is mapped. What a
 // file of a disk holds, memory of one use (code, stacks, huge pages, a given address) and more than the heap has room for are the system's.
+#include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -90,7 +92,8 @@ extern "C" {
     if (runtime::is_device()) [[unlikely]]                                                        \
       runtime::refuse_call("mmap", not_served);                                                   \
     void* const known = map_in_program(size, protection, flags, file, offset);                    \
-    return known != nullptr ? known : __real_##name(at, size, protection, flags, file, offset);   \
+    if (known != nullptr) return known;                                                           \
+    return heddle_host_mapped(__real_##name(at, size, protection, flags, file, offset), size);    \
   }
 HEDDLE_MAP(mmap)
 HEDDLE_MAP(mmap64)
@@ -100,13 +103,26 @@ int __wrap_munmap(void* at, size_t size) {
   if (runtime::is_device()) [[unlikely]]
     runtime::refuse_call("munmap", not_served);
   mapping* const known = mapping_at(at);
-  if (known == nullptr) return __real_munmap(at, size);
+  if (known == nullptr) return __real_munmap(heddle_host_unmapped(at, size), size);
   // A part of it stays; so does a file, which may be mapped again, and holds then what it held.
   if (known->has_file || at != known->base || whole_pages(size) < known->size_bytes) return 0;
   void* const base = known->base;
   *known = mappings[--mappings_used];
   runtime::release_in_program(base);
   return 0;
+}
+
+// What is moved or made larger is not given back behind the run, unless the program does so.
+void* __real_mremap(void* at, size_t size, size_t new_size, int flags, ...);
+void* __wrap_mremap(void* at, size_t size, size_t new_size, int flags, ...) {
+  if (mapping_at(at) != nullptr)
+    runtime::refuse_call("mremap", "memory of the program's heap cannot be moved: map more of it in the first place");
+  heddle_host_unmapped(at, size);
+  va_list more;
+  va_start(more, flags);
+  void* const to = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void*) : nullptr;
+  va_end(more);
+  return to == nullptr ? __real_mremap(at, size, new_size, flags) : __real_mremap(at, size, new_size, flags, to);
 }
 
 // The pages are the heap's: the next run needs them as they were.

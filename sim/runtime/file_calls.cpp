@@ -4,7 +4,9 @@
 // would not be over at once, the run ends with verdict `stuck`. A wait for other files with a time-out comes to its end, and is let through.
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/files.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -96,9 +98,29 @@ int __wrap_epoll_create(int size) { return made_list(__real_epoll_create(size));
 int __real_epoll_create1(int flags);
 int __wrap_epoll_create1(int flags) { return made_list(__real_epoll_create1(flags)); }
 
+// Of a program that is run again and again in one process.
+#define HEDDLE_NOTE_LEFT(given, none, call)                                     \
+  if (lane* const self = host_thread(); self != nullptr && (given) != (none)) { \
+    const entered inside(*self);                                                \
+    if (memory_begins_anew()) execution::instance->hosts().left.call;           \
+  }                                                                             \
+  return given;
+int heddle_host_opened(int file){
+    HEDDLE_NOTE_LEFT(file, -1, opened(file))} FILE* heddle_host_opened_stream(FILE* stream){
+    HEDDLE_NOTE_LEFT(stream, nullptr, opened(stream))} FILE* heddle_host_closed_stream(FILE* stream) {
+  HEDDLE_NOTE_LEFT(stream, nullptr, closed(stream))
+}
+void* heddle_host_mapped(void* memory, size_t size_bytes) {
+  HEDDLE_NOTE_LEFT(memory, MAP_FAILED, mapped(memory, size_bytes))
+}
+void* heddle_host_unmapped(void* memory, size_t size_bytes) {
+  HEDDLE_NOTE_LEFT(memory, nullptr, unmapped(memory, size_bytes))
+}
+static int note_closed(int file) { HEDDLE_NOTE_LEFT(file, -1, closed(file)) }
+
 int heddle_host_close(int file) {
   HEDDLE_ON_FILE(file, close_known(*self, file, at, from, __real_close))
-  return __real_close(file);
+  return __real_close(note_closed(file));
 }
 int heddle_host_dup(int file) {
   if (lane* const self = host_thread(); self != nullptr)
@@ -106,7 +128,7 @@ int heddle_host_dup(int file) {
       const entered inside(*self);
       return known_files().copy(file, of);
     }
-  return __real_dup(file);
+  return heddle_host_opened(__real_dup(file));
 }
 [[gnu::weak]] int __wrap_close(int file) { return heddle_host_close(file); }
 [[gnu::weak]] int __wrap_dup(int file) { return heddle_host_dup(file); }
@@ -134,7 +156,10 @@ int __wrap_dup2(int file, int number) {
 FILE* heddle_host_fdopen(int file, const char* mode) {
   if (lane* const self = host_thread(); self != nullptr && known_files().find(file))
     goes_past(*self, "fdopen", HEDDLE_CALLER);
-  return __real_fdopen(file, mode);
+  FILE* const stream = __real_fdopen(file, mode);
+  // The file is the stream's from now on.
+  if (stream != nullptr) note_closed(file);
+  return heddle_host_opened_stream(stream);
 }
 [[gnu::weak]] FILE* __wrap_fdopen(int file, const char* mode) { return heddle_host_fdopen(file, mode); }
 

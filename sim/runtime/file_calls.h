@@ -12,4 +12,11 @@ int heddle_host_dup(int file);
 FILE* heddle_host_fdopen(int file, const char* mode);
 int heddle_host_pipe(int* files);
 ssize_t heddle_host_write(int file, const void* data, size_t size_bytes);
+
+// What a host thread of a run has opened or mapped, and what it has closed: the rest is given back behind the run. They return the first.
+int heddle_host_opened(int file);
+FILE* heddle_host_opened_stream(FILE* stream);
+FILE* heddle_host_closed_stream(FILE* stream);
+void* heddle_host_mapped(void* memory, size_t size_bytes);
+void* heddle_host_unmapped(void* memory, size_t size_bytes);
 }

@@ -3,6 +3,7 @@
 
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/sync/host_threads.h>
+#include <heddle/sim/sync/left_open.h>
 #include <heddle/sim/sync/mutex.h>
 #include <heddle/sim/sync/notices.h>
 #include <heddle/sim/sync/program_files.h>
@@ -14,14 +15,16 @@ struct host_objects {
   sim::notices notices;
   host_threads threads;
   program_files files;
+  sim::left_open left;
   thread_local_values values;
 
-  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty() && files.empty(); }
+  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty() && files.empty() && left.empty(); }
   void clear() {
     mutexes.clear();
     notices.clear();
     threads.clear();
     files.clear();
+    left.clear();
   }
   bool visit_state(state_reader& to) const {
     return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) &&
