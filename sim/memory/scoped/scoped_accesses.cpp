@@ -221,7 +221,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
     fence(self, how);
   const auto by_granule = [&](std::byte* at, size_t size_bytes)
                               __attribute__((always_inline)) { load_parts(self, mine, how, plain, at, size_bytes); };
-  if (plain && is_row(how.size_bytes)) [[unlikely]]
+  if (plain && is_row(mine, how.size_bytes, false)) [[unlikely]]
     load_rows(self, mine, how, by_granule);
   else
     by_granule(address, how.size_bytes);
@@ -235,7 +235,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
                                                                     const operation& how) {
   if (mine.stores_strongly)
     for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
-  else if (is_row_store(mine, how.size_bytes)) [[unlikely]]
+  else if (is_row(mine, how.size_bytes, true)) [[unlikely]]
     before_row_store(self, mine, how);
   else
     for_each_plain_part(how.address, how.size_bytes,
@@ -276,7 +276,7 @@ void scoped_memory::after_plain(lane& self) {
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;
   how.reach = mine.store_reach;
-  if (is_row_store(mine, size_bytes)) [[unlikely]]
+  if (is_row(mine, size_bytes, true)) [[unlikely]]
     return after_row_store(self, mine, how, mine.store_address, size_bytes);
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
   for_each_plain_part(mine.store_address, size_bytes, [&](const part& at) {

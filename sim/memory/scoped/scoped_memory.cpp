@@ -104,7 +104,7 @@ late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::b
   mine.stores_strongly = how.kind != operation_kind::plain_store;
   const bool is_whole =
       reinterpret_cast<uintptr_t>(address) % granule_bytes == 0 && how.size_bytes % granule_bytes == 0;
-  if (!is_whole || !is_row_store(mine, how.size_bytes) || !core_.map.heap.contains(address) ||
+  if (!is_whole || !is_row(mine, how.size_bytes, true) || !core_.map.heap.contains(address) ||
       how.order == memory_order::seq_cst || locations_.row_at(address, granules) != granules ||
       !locations_.takes_row(address, granules,
                             [&](const scoped::row_access& one) { return follows_row(self, mine, one); }))

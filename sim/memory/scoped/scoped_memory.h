@@ -100,11 +100,11 @@ class scoped_memory final : public late_memory {
 
   // -- scoped_memory.cpp
 
-  /// Whether a plain access is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location.
-  bool is_row(size_t size_bytes) const { return size_bytes >= scoped::locations::least_row_bytes && notes_ == nullptr; }
-  /// The stores of an x86 become visible one after another, which a lane can tell that races with them.
-  bool is_row_store(const lane_facts& mine, size_t size_bytes) const {
-    return is_row(size_bytes) && !mine.stores_strongly && (!mine.tso || core_.machine.races_end());
+  /// Whether a plain access is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location, and a
+  /// lane whose load races with stores of an x86 can tell that they become visible one after another.
+  bool is_row(const lane_facts& mine, size_t size_bytes, bool stores) const {
+    return size_bytes >= scoped::locations::least_row_bytes && notes_ == nullptr &&
+           (!stores || (!mine.stores_strongly && (!mine.tso || core_.machine.races_end())));
   }
   /// Calls `by_granule` for what is not loaded as a row.
   void load_parts(lane& self, lane_facts& mine, const operation& how, bool plain, std::byte* from, size_t size_bytes);
