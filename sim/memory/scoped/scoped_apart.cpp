@@ -139,7 +139,7 @@ class scoped_memory::apart_form : common_knowledge {
       made.add(in.count - n);
       add_shape(made, one);
       for (const message::racing& pair : one.unordered) {
-        const auto* const with = std::find(in.order.begin(), in.order.begin() + in.count, pair.with);
+        message* const* const with = std::find(in.order.begin(), in.order.begin() + in.count, pair.with);
         made.add(static_cast<uint64_t>(in.order.begin() + in.count - with) << 1 | (pair.found ? 1u : 0u));
       }
       into_.add_fact(made.key().low, stores.known[n] && one.unordered.empty());

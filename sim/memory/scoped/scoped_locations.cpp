@@ -221,6 +221,7 @@ void locations::recall(granule& in) {
     newest = take_message();
     *newest = row.stored;
     newest->serial = newest->chain = in.newest = row.stored.serial + index;
+    in.order.make_room_behind(in.count);
     in.order[in.count++] = newest;
     in.accesses.plain_reads.clear();
     in.accesses.may_have_read = 0;

@@ -198,7 +198,7 @@ class locations {
   std::vector<size_t> heap_touched_;
   static constexpr size_t stretch = 512;       ///< granules, of a page
   std::vector<uint8_t> has_known_in_stretch_;  ///< of of_heap_
-  static constexpr size_t most_rows = 256;
+  static constexpr size_t most_rows = 4096;
   std::vector<std::unique_ptr<row_access>>
       rows_;  ///< in the order in which they were made; behind them, those to be used again
   size_t rows_used_ = 0;

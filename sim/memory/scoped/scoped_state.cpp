@@ -180,7 +180,7 @@ class scoped_memory::normal_form : common_knowledge {
     observers.tell(*to);
     releases.tell(*to);
     for (const message::racing& pair : one.unordered) {
-      const auto* const with = std::find(in.order.begin(), in.order.begin() + in.count, pair.with);
+      message* const* const with = std::find(in.order.begin(), in.order.begin() + in.count, pair.with);
       to->add(static_cast<uint64_t>(with - in.order.begin()) << 8 | static_cast<uint64_t>(n) << 1 |
               (pair.found ? 1u : 0u));
     }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace heddle::sim::scoped {
@@ -115,6 +116,36 @@ struct alignas(64) message {
   }
 };
 
+/// The stores of a granule, in modification order: mostly few, and most_stores at most. It stays where it is.
+class store_order {
+ public:
+  store_order() = default;
+  store_order(const store_order&) = delete;
+  store_order& operator=(const store_order&) = delete;
+
+  message*& operator[](size_t n) { return at_[n]; }
+  message* operator[](size_t n) const { return at_[n]; }
+  message** begin() { return at_; }
+  message* const* begin() const { return at_; }
+  /// Before the list becomes longer than `count`.
+  void make_room_behind(uint8_t count) {
+    if (count == few && !many_) [[unlikely]]
+      move_to_many();
+  }
+
+ private:
+  static constexpr size_t few = 6;
+  [[gnu::cold, gnu::noinline]] void move_to_many() {
+    many_ = std::make_unique<message*[]>(most_stores);
+    std::copy(few_.begin(), few_.end(), many_.get());
+    at_ = many_.get();
+  }
+
+  message** at_ = few_.data();
+  std::array<message*, few> few_{};
+  std::unique_ptr<message*[]> many_;
+};
+
 /// A location.
 struct alignas(64) granule {
   // What each access looks at comes first.
@@ -126,8 +157,8 @@ struct alignas(64) granule {
   uint8_t base_readable = 0xff;
   uint8_t count = 0;
   bool has_unordered = false;  ///< of any of the stores
+  store_order order;
   access_history accesses;
-  std::array<message*, most_stores> order{};  ///< in modification order
 
   /// Whether the store, which is one of these, races with older ones.
   bool races(const message& one) const { return has_unordered && !one.unordered.empty(); }

@@ -35,11 +35,13 @@ void store_maker::put(lane& self, lane_facts& mine, const part& at, const operat
   // what it read, and behind all else.
   const message* const newest = stored.modifies ? nullptr : latest(in, in.count - 1, at.mask);
   if (newest == nullptr || (!in.races(*newest) && known_.knows_by_causality(self, mine, *newest))) {
+    in.order.make_room_behind(in.count);
     in.order[in.count++] = &fresh;
     write_bytes(in.address, at.mask, stored.value);
     return;
   }
   const int position = place_among_unknown(self, mine, at, fresh, plain, stored.anywhere);
+  in.order.make_room_behind(in.count);
   std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
   in.order[static_cast<size_t>(position)] = &fresh;
   ++in.count;
