@@ -159,11 +159,12 @@ heddle_install_library(heddle_under_test sim)
 
 # The C library of kernels (sim/compat/libc_calls.cpp): calls of the C library by a lane, and LLVM's libc for GPUs.
 add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp
-                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp)
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/runtime/text_calls.cpp)
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_under_test PRIVATE heddle_warnings)
 # What stands between a program and its C library makes no access of the program's.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
-                            PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+                            ${PROJECT_SOURCE_DIR}/sim/runtime/text_calls.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 target_include_directories(
   heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
@@ -207,6 +208,7 @@ endif()
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_llvm_c)
 target_compile_definitions(heddle_kernel_libc PUBLIC HEDDLE_RPC_PORTS_MAX=16)
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
+                      vsnprintf snprintf __vsnprintf_chk __snprintf_chk
                       fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc aligned_alloc
                       posix_memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir

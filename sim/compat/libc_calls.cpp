@@ -56,6 +56,12 @@ constexpr const char* not_served = "a kernel calls it, and the C library for ker
     HEDDLE_SERVE(#name, heddle_kernel_##name arguments)  \
     return __real_##name arguments;                      \
   }
+// The same where the simulator sees the memory that a host thread gives to it.
+#define HEDDLE_SERVED_HOST(type, name, parameters, arguments) \
+  type __wrap_##name parameters {                             \
+    HEDDLE_SERVE(#name, heddle_kernel_##name arguments)       \
+    return heddle_host_##name arguments;                      \
+  }
 // One that no kernel can call.
 #define HEDDLE_OF_THE_HOST(type, name, parameters, arguments) \
   type __real_##name parameters;                              \
@@ -89,10 +95,10 @@ extern "C" {
 // -- lines and characters ----------------------------------------------------------------------------------------------------------
 
 HEDDLE_SERVED(int, puts, (const char* text), (text))
-HEDDLE_SERVED(int, fputs, (const char* text, FILE* to), (text, to))
+HEDDLE_SERVED_HOST(int, fputs, (const char* text, FILE* to), (text, to))
 HEDDLE_SERVED(int, fputc, (int character, FILE* to), (character, to))
 HEDDLE_SERVED(int, fgetc, (FILE * from), (from))
-HEDDLE_SERVED(char*, fgets, (char* line, int size, FILE* from), (line, size, from))
+HEDDLE_SERVED_HOST(char*, fgets, (char* line, int size, FILE* from), (line, size, from))
 HEDDLE_SERVED(int, ungetc, (int character, FILE* to), (character, to))
 
 int __real_putc(int character, FILE* to);
@@ -141,7 +147,27 @@ int __wrap_fprintf(FILE* to, const char* format, ...) {
   va_end(from);
   return printed;
 }
+int __wrap_vsnprintf(char* to, size_t size, const char* format, va_list from) {
+  return heddle_host_vsnprintf(to, size, format, from);
+}
+int __wrap_snprintf(char* to, size_t size, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vsnprintf(to, size, format, from);
+  va_end(from);
+  return printed;
+}
 // Their names with _FORTIFY_SOURCE.
+int __wrap___vsnprintf_chk(char* to, size_t size, int, size_t, const char* format, va_list from) {
+  return __wrap_vsnprintf(to, size, format, from);
+}
+int __wrap___snprintf_chk(char* to, size_t size, int, size_t, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vsnprintf(to, size, format, from);
+  va_end(from);
+  return printed;
+}
 int __wrap___printf_chk(int, const char* format, ...) {
   va_list from;
   va_start(from, format);
@@ -174,8 +200,8 @@ int __wrap_fclose(FILE* file) {
   HEDDLE_SERVE("fclose", heddle_kernel_fclose(file))
   return __real_fclose(heddle_host_closed_stream(file));
 }
-HEDDLE_SERVED(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
-HEDDLE_SERVED(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
+HEDDLE_SERVED_HOST(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
+HEDDLE_SERVED_HOST(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
 HEDDLE_SERVED(int, fseek, (FILE * file, long offset, int origin), (file, offset, origin))
 HEDDLE_SERVED(long, ftell, (FILE * file), (file))
 HEDDLE_SERVED(int, fflush, (FILE * file), (file))
@@ -273,8 +299,8 @@ HEDDLE_OF_THE_HOST(char*, getenv, (const char* name), (name))
 HEDDLE_OF_THE_HOST(int, setenv, (const char* name, const char* value, int replace), (name, value, replace))
 HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
 HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
-HEDDLE_OF_THE_HOST(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
-HEDDLE_OF_THE_HOST(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_FILES(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_FILES(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
 HEDDLE_OF_THE_HOST(int, access, (const char* path, int mode), (path, mode))
 HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, found))
 HEDDLE_OF_THE_HOST(int, chdir, (const char* path), (path))

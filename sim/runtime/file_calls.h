@@ -2,6 +2,7 @@
 // (sim/compat/libc_calls.cpp): what stands behind `--wrap` of these names elsewhere.
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -12,6 +13,14 @@ int heddle_host_dup(int file);
 FILE* heddle_host_fdopen(int file, const char* mode);
 int heddle_host_pipe(int* files);
 ssize_t heddle_host_write(int file, const void* data, size_t size_bytes);
+
+ssize_t heddle_host_pread(int file, void* data, size_t size_bytes, off_t offset);
+ssize_t heddle_host_pwrite(int file, const void* data, size_t size_bytes, off_t offset);
+size_t heddle_host_fread(void* data, size_t size, size_t count, FILE* from);
+size_t heddle_host_fwrite(const void* data, size_t size, size_t count, FILE* to);
+char* heddle_host_fgets(char* line, int size, FILE* from);
+int heddle_host_fputs(const char* text, FILE* to);
+int heddle_host_vsnprintf(char* to, size_t size_bytes, const char* format, va_list from);
 
 // What a host thread of a run has opened or mapped, and what it has closed: the rest is given back behind the run. They return the first.
 int heddle_host_opened(int file);

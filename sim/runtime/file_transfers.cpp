@@ -1,5 +1,6 @@
 // Reads and writes of files (--wrap).
 #include <heddle/sim/runtime/file_calls.h>
+#include <heddle/sim/runtime/file_memory.h>
 #include <heddle/sim/runtime/files.h>
 #include <heddle/sim/runtime/plain_accesses.h>
 #include <limits.h>
@@ -176,6 +177,21 @@ ssize_t read_some(const file_call& call, int flags, void* to, size_t size_bytes)
   return read_some(call, flags, {&part, 1}, nullptr);
 }
 
+/// A readv() of another file, one part behind the other.
+ssize_t readv_into(int file, std::span<const iovec> parts, const caller& from) {
+  ssize_t all = 0;
+  for (const iovec& each : parts) {
+    const ssize_t got = fill_memory(each.iov_base, each.iov_len, from, [&](void* to) {
+      iovec part = {.iov_base = to, .iov_len = each.iov_len};
+      return __real_readv(file, &part, 1);
+    });
+    if (got < 0) return all == 0 ? got : all;
+    all += got;
+    if (static_cast<size_t>(got) < each.iov_len) break;
+  }
+  return all;
+}
+
 /// Calls `write(bytes)` with the bytes of all parts as one piece of memory.
 template <typename Write>
 ssize_t write_gathered(lane& self, std::span<const iovec> parts, const caller& from, Write&& write) {
@@ -209,7 +225,7 @@ ssize_t __real_read(int file, void* to, size_t size_bytes);
 ssize_t __wrap_read(int file, void* to, size_t size_bytes) {
   HEDDLE_ON_FILE(file, read_some({*self, "read", at, file, from}, 0, to, size_bytes))
   HEDDLE_STUCK_IF_READ_WAITS("read", file, size_bytes != 0);
-  return __real_read(file, to, size_bytes);
+  return fill_memory(to, size_bytes, HEDDLE_CALLER, [&](void* bytes) { return __real_read(file, bytes, size_bytes); });
 }
 
 // Their names with _FORTIFY_SOURCE, where the compiler knows how much room there is.
@@ -219,18 +235,18 @@ ssize_t __wrap___read_chk(int file, void* to, size_t size_bytes, size_t room_byt
                                  : __wrap_read(file, to, size_bytes);
 }
 
-ssize_t __real_readv(int file, const iovec* to, int count);
 ssize_t __wrap_readv(int file, const iovec* to, int count) {
   HEDDLE_ON_FILE(file, read_some({*self, "readv", at, file, from}, 0, {to, static_cast<size_t>(count)}, nullptr))
   HEDDLE_STUCK_IF_READ_WAITS("readv", file, true);
-  return __real_readv(file, to, count);
+  return readv_into(file, {to, static_cast<size_t>(count)}, HEDDLE_CALLER);
 }
 
 ssize_t __real_recv(int file, void* to, size_t size_bytes, int flags);
 ssize_t __wrap_recv(int file, void* to, size_t size_bytes, int flags) {
   HEDDLE_ON_FILE(file, read_some({*self, "recv", at, file, from}, flags, to, size_bytes))
   HEDDLE_STUCK_IF_READ_WAITS("recv", file, (flags & MSG_DONTWAIT) == 0);
-  return __real_recv(file, to, size_bytes, flags);
+  return fill_memory(to, size_bytes, HEDDLE_CALLER,
+                     [&](void* bytes) { return __real_recv(file, bytes, size_bytes, flags); });
 }
 
 [[gnu::weak]] ssize_t __real___recv_chk(int file, void* to, size_t size_bytes, size_t room_bytes, int flags);
@@ -280,6 +296,7 @@ int __wrap_accept4(int file, sockaddr* address, socklen_t* length, int flags) {
 }
 ssize_t heddle_host_write(int file, const void* data, size_t size_bytes) {
   HEDDLE_ON_FILE(file, write_memory_of({*self, "write", at, file, from}, {}, data, size_bytes))
+  have_memory_read(data, size_bytes, HEDDLE_CALLER);
   return __real_write(file, data, size_bytes);
 }
 
@@ -289,12 +306,14 @@ ssize_t __wrap_writev(int file, const iovec* parts, int count) {
                  write_gathered(*self, {parts, static_cast<size_t>(count)}, from, [&](std::span<const std::byte> all) {
                    return write_all({*self, "writev", at, file, from}, {}, all.data(), all.size());
                  }))
+  for (int n = 0; n < count; ++n) have_memory_read(parts[n].iov_base, parts[n].iov_len, HEDDLE_CALLER);
   return __real_writev(file, parts, count);
 }
 
 ssize_t __real_send(int file, const void* data, size_t size_bytes, int flags);
 ssize_t __wrap_send(int file, const void* data, size_t size_bytes, int flags) {
   HEDDLE_ON_FILE(file, write_memory_of({*self, "send", at, file, from}, how_to_write::by(flags), data, size_bytes))
+  have_memory_read(data, size_bytes, HEDDLE_CALLER);
   return __real_send(file, data, size_bytes, flags);
 }
 

@@ -26,6 +26,7 @@ FILE* __real_fdopen(int file, const char* mode);
 int __real_pipe(int* files);
 ssize_t __real_write(int file, const void* data, size_t size_bytes);
 ssize_t __real_sendmsg(int file, const msghdr* what, int flags);
+ssize_t __real_readv(int file, const iovec* to, int count);
 ssize_t __real_recvmsg(int file, msghdr* to, int flags);
 // NOLINTEND(bugprone-reserved-identifier)
 }

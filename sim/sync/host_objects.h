@@ -8,6 +8,11 @@
 #include <heddle/sim/sync/notices.h>
 #include <heddle/sim/sync/program_files.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
 namespace heddle::sim {
 
 struct host_objects {
@@ -17,14 +22,25 @@ struct host_objects {
   program_files files;
   sim::left_open left;
   thread_local_values values;
+  /// By thread: what a call of the C library has brought, before the thread has its turn to store it.
+  std::map<uint32_t, std::vector<std::byte>> in_transfer;
+  std::byte* bytes_in_transfer(uint32_t lane, size_t size_bytes) {
+    std::vector<std::byte>& bytes = in_transfer[lane];
+    bytes.resize(size_bytes);
+    return bytes.data();
+  }
 
-  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty() && files.empty() && left.empty(); }
+  bool empty() const {
+    return mutexes.empty() && notices.empty() && threads.empty() && files.empty() && left.empty() &&
+           in_transfer.empty();
+  }
   void clear() {
     mutexes.clear();
     notices.clear();
     threads.clear();
     files.clear();
     left.clear();
+    in_transfer.clear();
   }
   bool visit_state(state_reader& to) const {
     return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) &&

@@ -209,6 +209,49 @@ int by_stream(const std::string& how) {
   return fdopen(ends[0], "r") != nullptr ? 0 : 4;
 }
 
+struct page {
+  int ready;
+  char text[16];
+};
+__global__ void consume(page* from, int* got) {
+  while (*static_cast<volatile int*>(&from->ready) == 0) {
+  }
+  __threadfence_system();
+  *got = from->text[1];
+}
+
+/// A call of the C library brings what a kernel reads. `early`: the kernel is told before.
+int by_call(const std::string& how, bool early) {
+  page* to = nullptr;
+  int* got = nullptr;
+  cudaMallocHost(&to, sizeof *to);
+  cudaMallocHost(&got, sizeof *got);
+  std::memset(to, 0, sizeof *to);
+  const int file = memfd_create("page", 0);
+  if (pwrite(file, "abcdefghijklmno\n", sizeof to->text, 0) != sizeof to->text) return 3;
+  std::thread daemon([=] {
+    const auto tell = [=] { __atomic_store_n(&to->ready, 1, __ATOMIC_RELEASE); };
+    if (early) tell();
+    std::FILE* const stream = fdopen(dup(file), "r");
+    iovec parts[2] = {{to->text, 4}, {to->text + 4, 4}};
+    bool is_there = false;
+    if (how == "pread") is_there = pread(file, to->text, 8, 0) == 8;
+    if (how == "read") is_there = read(file, to->text, 8) == 8;
+    if (how == "readv") is_there = readv(file, parts, 2) == 8 && to->text[7] == 'h';
+    if (how == "fread") is_there = std::fread(to->text, 4, 2, stream) == 2;
+    if (how == "fgets") is_there = std::fgets(to->text, 8, stream) == to->text && to->text[7] == '\0';
+    if (how == "snprintf") is_there = std::snprintf(to->text, sizeof to->text, "ab%d", 5) == 3;
+    std::fclose(stream);
+    if (!is_there) std::abort();
+    if (!early) tell();
+  });
+  consume<<<1, 1>>>(to, got);
+  cudaDeviceSynchronize();
+  daemon.join();
+  close(file);
+  return *got == 'b' ? 0 : 4;
+}
+
 /// What a program leaves for the system to take back when it ends.
 int left_open() {
   constexpr size_t mapped_bytes = size_t{64} << 20;
@@ -239,5 +282,6 @@ int main(int count, char** arguments) {
   if (by == "sockets") return by_sockets(arguments[2]);
   if (by == "stream") return by_stream(arguments[2]);
   if (by == "left") return left_open();
+  if (by == "call" || by == "call_early") return by_call(arguments[2], by == "call_early");
   return by == "time" ? by_time(arguments[2]) : 2;
 }
