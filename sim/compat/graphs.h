@@ -39,6 +39,8 @@ graph_node* node_at(const graph& of, size_t n);
 /// The kernel's arguments are others from now on.
 void set_work(graph_node& of, const graph_work& work);
 graph_node* same_node(const graph& in, const graph_node& as);
+/// The nodes of `to` do from now on what those of the other one do; false, and nothing is changed, where that has others, or they depend on others.
+bool update_graph(graph& to, const graph& from);
 /// Gives all of it to the stream.
 void launch_graph(graph& launched, uint32_t stream);
 
@@ -50,6 +52,8 @@ bool captures(uint32_t stream, const graph_work& work);
 /// may wait for the device.
 enum class capture_mode : uint8_t { of_all, of_thread, relaxed };
 void begin_capture(uint32_t stream, capture_mode mode);
+/// What the calling thread may not do while others capture, from now on; what that was. `relaxed`: it may do all.
+capture_mode exchange_capture_mode(capture_mode mode);
 /// The stream is asked for what it does now. Where it is being captured, that is spoilt: true.
 bool spoils_capture(uint32_t stream);
 /// Something is done that may wait for the device. Where a capture forbids it, that is spoilt: true.

@@ -49,14 +49,30 @@ using hipDeviceptr_t = void*;
 inline constexpr unsigned int hipHostMallocDefault = 0;
 inline constexpr unsigned int hipHostMallocPortable = 1;
 inline constexpr unsigned int hipHostMallocMapped = 2;
+inline constexpr unsigned int hipHostMallocWriteCombined = 4;
+inline constexpr unsigned int hipHostMallocNumaUser = 0x20000000;
 inline constexpr unsigned int hipHostMallocCoherent = 0x40000000;
+// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/hardware.md).
+inline constexpr unsigned int hipHostMallocNonCoherent = 0x80000000;
+inline constexpr unsigned int hipDeviceMallocDefault = 0;
+inline constexpr unsigned int hipDeviceMallocFinegrained = 1;
+inline constexpr unsigned int hipMallocSignalMemory = 2;
+inline constexpr unsigned int hipDeviceMallocUncached = 3;
 
 template <typename T>
 hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostMallocDefault) {
-  if ((flags & ~(hipHostMallocPortable | hipHostMallocMapped | hipHostMallocCoherent)) != 0)
-    return hipErrorInvalidValue;
+  constexpr unsigned int known = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
+                                 hipHostMallocNumaUser | hipHostMallocCoherent | hipHostMallocNonCoherent;
+  if ((flags & ~known) != 0) return hipErrorInvalidValue;
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "hipHostMalloc");
   return hipSuccess;
+}
+template <typename T>
+hipError_t hipExtMallocWithFlags(T** memory, size_t bytes, unsigned int flags) {
+  if (flags > hipDeviceMallocUncached) return hipErrorInvalidValue;
+  // The host reaches what is fine-grained.
+  if (flags != hipDeviceMallocDefault) return hipHostMalloc(memory, bytes);
+  return hipMalloc(memory, bytes);
 }
 inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }
 
@@ -83,6 +99,7 @@ inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t v
   return hipSuccess;
 }
 
+#define hipStreamPerThread (reinterpret_cast<hipStream_t>(uintptr_t{2}))
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
 #define hipStreamDefault 0x00
 #define HIP_SYMBOL(variable) variable

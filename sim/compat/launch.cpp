@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace heddle::compat {
@@ -49,6 +50,7 @@ struct graph_state {
   std::map<uint32_t, capture> streams;                                     ///< that are being captured
   std::map<uint32_t, std::pair<graph*, std::vector<graph_node*>>> events;  ///< what captured events stand for
   std::map<uintptr_t, size_t> registered;                                  ///< memory of the host: address and bytes
+  std::map<pthread_t, capture_mode> modes;                                 ///< of threads that have asked for one
   size_t allowed_shared_bytes = 0;                                         ///< the most of any kernel
   /// By their numbers: bytes of a stack, of the output of printf, of the heap; depth and count of launches by kernels; bytes of fetches, and of
   /// the cache that keeps what it has.
@@ -169,6 +171,21 @@ graph_node* same_node(const graph& in, const graph_node& as) {
   return as.number < in.nodes.size() ? in.nodes[as.number].get() : nullptr;
 }
 
+bool update_graph(graph& to, const graph& from) {
+  must_be_there(&to);
+  must_be_there(&from);
+  const auto is_same = [](const auto& one, const auto& other) {
+    return one->work.kind == other->work.kind && one->after == other->after;
+  };
+  if (!std::equal(to.nodes.begin(), to.nodes.end(), from.nodes.begin(), from.nodes.end(), is_same)) return false;
+  for (size_t n = 0; n < to.nodes.size(); ++n) {
+    graph_work work = from.nodes[n]->work;
+    work.bytes = from.nodes[n]->bytes.data();
+    set_work(*to.nodes[n], work);
+  }
+  return true;
+}
+
 void launch_graph(graph& launched, uint32_t stream) {
   must_be_there(&launched);
   if (!launched.has_streams) {
@@ -226,8 +243,13 @@ bool spoils_capture(uint32_t stream) {
     if (each.into == found->second.into) each.is_spoilt = true;
   return true;
 }
+capture_mode exchange_capture_mode(capture_mode mode) {
+  return std::exchange(here().modes.try_emplace(pthread_self(), capture_mode::of_all).first->second, mode);
+}
 bool spoils_captures() {
   bool any = false;
+  const auto mine = here().modes.find(pthread_self());
+  if (mine != here().modes.end() && mine->second == capture_mode::relaxed) return false;
   for (auto& [number, each] : here().streams) {
     if (each.mode == capture_mode::relaxed || !each.is_origin) continue;
     if (each.mode == capture_mode::of_thread && pthread_equal(each.thread, pthread_self()) == 0) continue;

@@ -225,9 +225,18 @@ class dynamic_shared_array {
 
 namespace heddle::compat {
 
-/// threadIdx and the like, which the rewriter has as `value_of(threadIdx).x` where a member is asked for. A program may call its own variables so.
+/// threadIdx.x of a threadIdx that a template was given as it is.
+template <sim::extent sim::grid_position::* Member, unsigned int uint3::* Axis>
+struct grid_axis {
+  HEDDLE_COMPAT_INLINE operator unsigned int() const { return indices(sim::runtime::position().*Member).*Axis; }
+};
+/// threadIdx and the like, which the rewriter has as `value_of(threadIdx).x` where a member is asked for, and as its value where another variable gets
+/// that. A program may call its own variables so.
 template <sim::extent sim::grid_position::* Member, typename Value>
 struct grid_variable {
+  grid_axis<Member, &uint3::x> x;
+  grid_axis<Member, &uint3::y> y;
+  grid_axis<Member, &uint3::z> z;
   HEDDLE_COMPAT_INLINE operator Value() const { return indices(sim::runtime::position().*Member); }
   template <typename Other>
     requires std::is_same_v<Other, dim3> && (!std::is_same_v<Value, dim3>)

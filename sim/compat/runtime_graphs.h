@@ -28,6 +28,11 @@ inline HEDDLE_GPU(Error_t)
   return HEDDLE_GPU(LaunchHostFunc)(stream, run, new call{stream, callback, given});
 }
 
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecordWithFlags)(HEDDLE_GPU(Event_t) event,
+                                                            HEDDLE_GPU(Stream_t) stream = nullptr, unsigned int = 0) {
+  return HEDDLE_GPU(EventRecord)(event, stream);
+}
+
 // -- capture
 
 enum HEDDLE_GPU(StreamCaptureMode) {
@@ -48,6 +53,17 @@ inline HEDDLE_GPU(Error_t)
     HEDDLE_GPU(StreamIsCapturing)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureStatus) * status) {
   *status = heddle::compat::is_capturing(heddle::compat::stream_number(stream)) ? HEDDLE_GPU(StreamCaptureStatusActive)
                                                                                 : HEDDLE_GPU(StreamCaptureStatusNone);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(StreamGetCaptureInfo)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureStatus) * status,
+                                     unsigned long long* id = nullptr) {
+  if (id != nullptr) *id = heddle::compat::stream_number(stream) + 1ULL;
+  return HEDDLE_GPU(StreamIsCapturing)(stream, status);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(ThreadExchangeStreamCaptureMode)(HEDDLE_GPU(StreamCaptureMode) * mode) {
+  *mode = static_cast<HEDDLE_GPU(StreamCaptureMode)>(
+      heddle::compat::exchange_capture_mode(static_cast<heddle::compat::capture_mode>(*mode)));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t)
@@ -223,6 +239,38 @@ inline HEDDLE_GPU(Error_t)
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphInstantiate)(HEDDLE_GPU(GraphExec_t) * exec, HEDDLE_GPU(Graph_t) graph,
                                                         HEDDLE_GPU(GraphNode_t) *, char*, size_t) {
   return HEDDLE_GPU(GraphInstantiate)(exec, graph);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphInstantiateWithFlags)(HEDDLE_GPU(GraphExec_t) * exec,
+                                                                 HEDDLE_GPU(Graph_t) graph, unsigned long long = 0) {
+  return HEDDLE_GPU(GraphInstantiate)(exec, graph);
+}
+enum HEDDLE_GPU(GraphExecUpdateResult) {
+  HEDDLE_GPU(GraphExecUpdateSuccess) = 0,
+  HEDDLE_GPU(GraphExecUpdateError) = 1,
+  HEDDLE_GPU(GraphExecUpdateErrorTopologyChanged) = 2,
+};
+struct HEDDLE_GPU(GraphExecUpdateResultInfo) {
+  HEDDLE_GPU(GraphExecUpdateResult) result;
+  HEDDLE_GPU(GraphNode_t) errorNode, errorFromNode;
+};
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphExecUpdate)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(Graph_t) graph,
+                                                       HEDDLE_GPU(GraphExecUpdateResultInfo) * info) {
+  if (exec == nullptr || graph == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  const bool done = heddle::compat::update_graph(*heddle_graph_of(exec), *graph);
+  if (info != nullptr)
+    *info = {done ? HEDDLE_GPU(GraphExecUpdateSuccess) : HEDDLE_GPU(GraphExecUpdateErrorTopologyChanged), nullptr,
+             nullptr};
+  return done ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorGraphExecUpdateFailure);
+}
+/// As before CUDA 12, and in HIP.
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphExecUpdate)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(Graph_t) graph,
+                                HEDDLE_GPU(GraphNode_t) * wrong, HEDDLE_GPU(GraphExecUpdateResult) * result) {
+  HEDDLE_GPU(GraphExecUpdateResultInfo) info = {};
+  const HEDDLE_GPU(Error_t) done = HEDDLE_GPU(GraphExecUpdate)(exec, graph, &info);
+  if (wrong != nullptr) *wrong = nullptr;
+  if (result != nullptr) *result = info.result;
+  return done;
 }
 inline HEDDLE_GPU(Error_t)
     HEDDLE_GPU(GraphExecKernelNodeSetParams)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(GraphNode_t) node,

@@ -145,6 +145,8 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
 #define __hip_atomic_compare_exchange_weak(...) ::heddle::compat::hip_compare_exchange<true>(__VA_ARGS__)
 #define __hip_atomic_fetch_add(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_sub(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::minus>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_fetch_min(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::smaller>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_fetch_max(at, value, order, wanted) \

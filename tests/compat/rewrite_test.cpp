@@ -179,7 +179,9 @@ TEST(rewriter, tells_a_grid_from_members_and_whole_values) {
   EXPECT_EQ(made_of("int f() { return a ? b : threadIdx.x; }"),
             "int f() { return a ? b : ::heddle::compat::value_of(threadIdx).x; }");
   EXPECT_TRUE(is_left_alone("int f() { p.gridDim.x = q->blockDim.x + s::blockIdx.y; }"));
-  EXPECT_TRUE(is_left_alone("void f(dim3 gridDim) { uint3 at = threadIdx; }"));
+  EXPECT_EQ(made_of("void f(dim3 gridDim) { auto at = threadIdx; }"),
+            "void f(dim3 gridDim) { auto at = ::heddle::compat::value_of(threadIdx); }");
+  EXPECT_TRUE(is_left_alone("void f(dim3 gridDim) { dim3 blockDim = {1}; g(threadIdx, blockDim); }"));
 }
 
 TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {

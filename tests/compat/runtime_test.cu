@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "../sim/run.h"
@@ -42,6 +43,32 @@ struct holder {
   int* word;
   void launch(int value) const { store<<<1, 1>>>(word, value); }
 };
+
+template <typename Index, typename Size>
+__device__ unsigned flat(const Index& at, const Size& of) {
+  return at.x + at.y * of.x;
+}
+__global__ void copy_indices(int* bad) {
+  auto own = threadIdx;
+  const dim3 size = blockDim;
+  const auto [x, y, z] = threadIdx;
+  static_assert(std::is_same_v<decltype(own), uint3>);
+  const bool right = own.x == threadIdx.x && size.y == blockDim.y && x == threadIdx.x && y == threadIdx.y && z == 0 &&
+                     flat(threadIdx, blockDim) == threadIdx.x + 3 * threadIdx.y && flat(own, size) == x + 3 * y;
+  if (!right) *bad = 1;
+}
+
+TEST(cuda_runtime, gives_indices_as_values) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const bad = on_device<int>(1);
+                                        *bad = 0;
+                                        copy_indices<<<2, dim3(3, 2)>>>(bad);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*bad == 0);
+                                      },
+                                      5)));
+}
 
 TEST(cuda_runtime, launches_kernels_in_every_spelling) {
   const auto all = [] {

@@ -383,6 +383,43 @@ TEST(cuda_toolkit, calls_of_the_host_may_not_call_the_driver) {
   }
 }
 
+TEST(cuda_toolkit, a_graph_that_is_ready_takes_what_another_one_does) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const word = zeros<int>(1);
+                                        cudaStream_t stream;
+                                        cudaStreamCreate(&stream);
+                                        const auto captured = [=](int value, int times) {
+                                          auto mode = cudaStreamCaptureModeRelaxed;
+                                          SIM_CHECK(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+                                          cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+                                          cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+                                          unsigned long long number = 0;
+                                          cudaStreamGetCaptureInfo(stream, &status, &number);
+                                          SIM_CHECK(status == cudaStreamCaptureStatusActive && number != 0);
+                                          for (int n = 0; n < times; ++n) add<<<1, 1, 0, stream>>>(word, value);
+                                          // The thread may allocate meanwhile.
+                                          int* memory = nullptr;
+                                          SIM_CHECK(cudaMalloc(&memory, 4) == cudaSuccess);
+                                          cudaGraph_t made = nullptr;
+                                          SIM_CHECK(cudaStreamEndCapture(stream, &made) == cudaSuccess);
+                                          SIM_CHECK(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess &&
+                                                    mode == cudaStreamCaptureModeRelaxed);
+                                          return made;
+                                        };
+                                        cudaGraphExec_t exec = nullptr;
+                                        cudaGraphExecUpdateResultInfo info;
+                                        cudaGraphInstantiateWithFlags(&exec, captured(1, 2), 0);
+                                        SIM_CHECK(cudaGraphExecUpdate(exec, captured(5, 2), &info) == cudaSuccess);
+                                        SIM_CHECK(cudaGraphExecUpdate(exec, captured(5, 3), &info) != cudaSuccess &&
+                                                  info.result == cudaGraphExecUpdateErrorTopologyChanged);
+                                        cudaGraphLaunch(exec, stream);
+                                        cudaStreamSynchronize(stream);
+                                        SIM_CHECK(*word == 10);
+                                      },
+                                      5)));
+}
+
 TEST(cuda_toolkit, events_and_graphs_are_not_used_behind_their_end) {
   const auto event = [](int way) {
     return [=] {

@@ -155,7 +155,8 @@ class rewriter {
     const bool is_member =
         n != 0 && (tokens_.is(n - 1, ".") || (n >= 2 && tokens_.is(n - 1, ":") && tokens_.is(n - 2, ":")) ||
                    (n >= 2 && tokens_.is(n - 1, ">") && tokens_.is(n - 2, "-")));
-    if (is_member || !tokens_.is(n + 1, ".")) return;
+    const bool is_copied = n != 0 && (tokens_.is(n - 1, "=") || tokens_.is(n - 1, "return")) && tokens_.is(n + 1, ";");
+    if (is_member || (!tokens_.is(n + 1, ".") && !is_copied)) return;
     insert(tokens_[n].begin, "::heddle::compat::value_of(");
     insert(tokens_[n].end, ")");
   }
