@@ -74,6 +74,12 @@ bool read_word(std::string_view word, site_change& into) {
     into.reach = reach->reach;
     return true;
   }
+  constexpr std::string_view of_plain = "plain.";
+  if (word.starts_with(of_plain))
+    if (const auto order = named(order_names, word.substr(of_plain.size())); order != order_names.end()) {
+      into.plain_order = order->order;
+      return true;
+    }
   if (word.starts_with("before:")) return read_added(word.substr(7), into.before);
   if (word.starts_with("after:")) return read_added(word.substr(6), into.after);
   return false;
@@ -96,7 +102,8 @@ std::string read_one(std::string_view text, assumption& into) {
   while (!words.empty())
     if (const std::string_view word = next_part(words, '+'); !read_word(word, into.change))
       return whole + ": \"" + std::string(word) +
-             "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst, wave, block, device, system, or "
+             "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst (plain.relaxed and so on, of a plain "
+             "access), wave, block, device, system, or "
              "before: or "
              "after: with fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same or sync_block";
   return {};
@@ -130,10 +137,11 @@ assumptions_or_error parse_assumptions(std::string_view text) {
 
 // Machines cannot make larger or misaligned accesses in one piece: those stay plain.
 void apply(const site_change& by, operation& to) {
+  const bool was_plain = to.kind == operation_kind::plain_load || to.kind == operation_kind::plain_store;
   switch (to.kind) {
     case operation_kind::plain_load:
     case operation_kind::plain_store:
-      if (!by.order || !is_word(to)) return;
+      if (!by.plain_order || !is_word(to)) return;
       to.kind = to.kind == operation_kind::plain_load ? operation_kind::volatile_load : operation_kind::volatile_store;
       break;
     case operation_kind::load:
@@ -149,7 +157,8 @@ void apply(const site_change& by, operation& to) {
   }
   const bool stores = to.kind == operation_kind::store || to.kind == operation_kind::volatile_store;
   const bool loads = to.kind == operation_kind::load || to.kind == operation_kind::volatile_load;
-  if (by.order) to.order = fitting(*by.order, to.order, !stores, !loads);
+  const std::optional<memory_order>& order = was_plain ? by.plain_order : by.order;
+  if (order) to.order = fitting(*order, to.order, !stores, !loads);
   if (by.reach) to.reach = *by.reach;
 }
 
@@ -175,6 +184,7 @@ void assumptions::take(const std::string& text) {
       continue;
     }
     if (each.change.order) same->second.order = each.change.order;
+    if (each.change.plain_order) same->second.plain_order = each.change.plain_order;
     if (each.change.reach) same->second.reach = each.change.reach;
     if (each.change.before.kind != operation_kind::none) same->second.before = each.change.before;
     if (each.change.after.kind != operation_kind::none) same->second.after = each.change.after;

@@ -24,7 +24,8 @@ struct added_operation {
 
 /// How all operations of one line are changed.
 struct site_change {
-  std::optional<memory_order> order = std::nullopt;  ///< of a plain access: it is atomic
+  std::optional<memory_order> order = std::nullopt;        ///< not of plain accesses
+  std::optional<memory_order> plain_order = std::nullopt;  ///< of plain accesses, which are atomic with it
   std::optional<scope> reach = std::nullopt;
   added_operation before = {};
   added_operation after = {};
@@ -36,7 +37,7 @@ struct assumption {
   site_change change;
 };
 
-/// "FILE:LINE=CHANGE", several with commas between them. A CHANGE is an order, a scope, "before:" or "after:" with "fence.ORDER.SCOPE",
+/// "FILE:LINE=CHANGE", several with commas between them. A CHANGE is an order, "plain." and an order, a scope, "before:" or "after:" with "fence.ORDER.SCOPE",
 /// "proxy_fence", "sync_lanes", "sync_same" or "sync_block"; several with "+" between them. Or one line that says what is wrong.
 struct assumptions_or_error {
   std::vector<assumption> all;

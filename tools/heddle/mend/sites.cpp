@@ -194,7 +194,8 @@ class changes_of {
   void add_order(memory_order order, uint32_t cost) {
     const std::string name = noun_of(at_);
     if (order != at_.order || is_plain(at_.kind))
-      add(name_of(order), "make this " + name + (is_plain(at_.kind) ? " an atomic one, " : " ") + name_of(order), cost);
+      add((is_plain(at_.kind) ? "plain." : "") + name_of(order),
+          "make this " + name + (is_plain(at_.kind) ? " an atomic one, " : " ") + name_of(order), cost);
     if (!at_.on_device || is_plain(at_.kind)) return;
     uint32_t more = 0;
     for (size_t width = width_of(at_.reach) + 1; width < scope_names.size(); ++width) {
