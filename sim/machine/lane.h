@@ -103,8 +103,10 @@ struct lane_run {
   bool proven = false;          ///< its wait is certain to repeat itself until memory changes
   bool copies_memory = false;   ///< a host thread in a copy that the runtime makes for it
   bool copies_block = false;    ///< it copies more than one word, word by word: no flag
-  bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
-  uint8_t circles = 0;          ///< in a lockstep wave: how often it came back to where it waits
+  /// The bytes of one value where its access is of a vector of them, each of which counts as an access; 0: it is no vector.
+  uint8_t vector_of = 0;
+  bool in_same_call = false;  ///< its next operation belongs to the call that its last one was in
+  uint8_t circles = 0;        ///< in a lockstep wave: how often it came back to where it waits
   operation pending;
   assumed_operations assumed;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.

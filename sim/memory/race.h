@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace heddle::sim {
 
 /// How far apart two lanes are: the narrowest scope that includes both.
 enum distance : uint8_t { same_wave, same_block, same_cluster, same_device, same_system };
+
+/// Whether the bytes of `part` are a value of a vector of such bytes: values of `value_bytes` bytes; 0: it is no vector.
+inline bool is_value_of(uint8_t vector, uint8_t value_bytes, uint8_t part) {
+  return value_bytes != 0 && (part & ~vector) == 0 && std::popcount(part) == value_bytes;
+}
 
 /// One access to some bytes of a granule.
 struct access_record {
@@ -27,6 +33,7 @@ struct access_record {
   bool writes : 1 = false;
   bool modifies : 1 = false;  ///< a read-modify-write
   bool copied : 1 = false;    ///< a word of a copy of several: with another copy it is a race as plain ones are
+  uint8_t vector_of : 3 = 0;  ///< lane::vector_of
   uint32_t place = 0;         ///< where it is made: the low half of that address
 };
 

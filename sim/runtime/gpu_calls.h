@@ -66,6 +66,9 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
 void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach);
 void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach);
 
+/// The next accesses of the lane are of vectors of values of so many bytes, each of which counts as an access: until that is 0.
+void access_vectors_of(uint8_t value_bytes);
+
 enum class memory_place : uint8_t {
   host,          ///< devices reach it too
   device,        ///< the host reaches it too

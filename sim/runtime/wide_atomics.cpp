@@ -203,6 +203,10 @@ void store_wide(void* address, const uint64_t* halves, memory_order order, scope
   ::store(access{address, wide_bytes, order, reach}, whole({halves[0], halves[1]}), HEDDLE_CALLER);
 }
 
+void access_vectors_of(uint8_t value_bytes) {
+  if (lane* const self = execution::current; self != nullptr) self->vector_of = value_bytes;
+}
+
 }  // namespace heddle::sim::runtime
 
 extern "C" {

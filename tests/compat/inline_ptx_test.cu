@@ -406,6 +406,67 @@ TEST(cuda_inline_ptx, copies_in_bulk_by_the_names_of_the_library) {
   EXPECT_TRUE(always(verdict::race, scoped().run_many(streamed(false), 20)));
 }
 
+struct alignas(16) line {
+  unsigned words[4];
+};
+template <int Width, bool Releases>
+__global__ void send_line(line* to, unsigned* beside) {
+  *beside = 7;
+  if constexpr (Width == 2)
+    asm volatile("st.relaxed.sys.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(4), "r"(1) : "memory");
+  else if constexpr (Releases)
+    asm volatile("st.release.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(4), "r"(1), "r"(5), "r"(6)
+                 : "memory");
+  else
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(4), "r"(1), "r"(5), "r"(6)
+                 : "memory");
+}
+template <bool Acquires, bool ByByte>
+__global__ void wait_for_line(const line* of, const unsigned* beside, unsigned* out) {
+  unsigned flag = 0;
+  do {
+    if constexpr (ByByte)
+      asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=r"(flag) : "l"(&of->words[1]) : "memory");
+    else if constexpr (Acquires)
+      asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(flag) : "l"(&of->words[1]) : "memory");
+    else
+      asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(flag) : "l"(&of->words[1]) : "memory");
+  } while (flag == 0);
+  *out = Acquires ? *beside : 7;
+}
+template <typename Send, typename Wait>
+auto sent_by_line(Send send, Wait wait) {
+  return [=] {
+    line* to = nullptr;
+    unsigned *beside = nullptr, *out = nullptr;
+    cudaMallocManaged(&to, sizeof *to);
+    cudaMallocManaged(&beside, sizeof *beside);
+    cudaMallocManaged(&out, sizeof *out);
+    *to = {};
+    cudaStream_t one, other;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    wait<<<1, 1, 0, one>>>(to, beside, out);
+    send<<<1, 1, 0, other>>>(to, beside);
+    cudaDeviceSynchronize();
+    SIM_CHECK(*out == 7);
+  };
+}
+
+TEST(cuda_inline_ptx, a_vector_is_an_access_of_each_of_its_values) {
+  const auto ends = [](verdict how, const auto& body) {
+    const tally seen = scoped().run_many(body, 200);
+    return how == verdict::ok ? always(how, seen) : sometimes(how, seen);
+  };
+  EXPECT_TRUE(ends(verdict::ok, sent_by_line(send_line<2, false>, wait_for_line<false, false>)));
+  EXPECT_TRUE(ends(verdict::ok, sent_by_line(send_line<4, false>, wait_for_line<false, false>)));
+  // It orders as a store of that value would.
+  EXPECT_TRUE(ends(verdict::ok, sent_by_line(send_line<4, true>, wait_for_line<true, false>)));
+  EXPECT_TRUE(ends(verdict::race, sent_by_line(send_line<4, false>, wait_for_line<true, false>)));
+  // A part of a value is none.
+  EXPECT_TRUE(ends(verdict::race, sent_by_line(send_line<2, false>, wait_for_line<false, true>)));
+}
+
 // Assembly of the host stays what it is.
 unsigned swapped(unsigned value) {
 #if defined(__x86_64__)

@@ -210,6 +210,23 @@ HEDDLE_PTX_INLINE void store_piece(unsigned char* to, piece<Bytes> value) {
   }
 }
 
+/// Of a strong vector that is accessed in pieces of several values.
+template <size_t ValueBytes, size_t PieceBytes>
+class in_vectors {
+ public:
+  HEDDLE_PTX_INLINE in_vectors() {
+    if constexpr (is_any) sim::runtime::access_vectors_of(ValueBytes);
+  }
+  HEDDLE_PTX_INLINE ~in_vectors() {
+    if constexpr (is_any) sim::runtime::access_vectors_of(0);
+  }
+  in_vectors(const in_vectors&) = delete;
+  in_vectors& operator=(const in_vectors&) = delete;
+
+ private:
+  static constexpr bool is_any = PieceBytes > ValueBytes&& ValueBytes < 8;
+};
+
 /// A load of as many values as the vector has. A weak one of up to 16 bytes is one access.
 template <typename Space, size_t Count, typename T, typename... M>
 HEDDLE_PTX_INLINE auto ld(uint64_t address) {
@@ -228,6 +245,7 @@ HEDDLE_PTX_INLINE auto ld(uint64_t address) {
     }
   } else {
     constexpr size_t part = piece_bytes<bytes, Count, M...>();
+    const in_vectors<bytes, part> marked;
     for (size_t n = 0; n < Count; n += part / bytes) {
       const piece<part> all = load_piece<part, M...>(from + n * bytes);
       for (size_t within = 0; within < part / bytes; ++within)
@@ -254,6 +272,7 @@ HEDDLE_PTX_INLINE void st(uint64_t address, const values<word<T>, Count>& given)
     }
   } else {
     constexpr size_t part = piece_bytes<bytes, Count, M...>();
+    const in_vectors<bytes, part> marked;
     for (size_t n = 0; n < Count; n += part / bytes) {
       piece<part> all = 0;
       for (size_t within = 0; within < part / bytes; ++within)

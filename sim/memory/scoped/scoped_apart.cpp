@@ -162,8 +162,8 @@ class scoped_memory::apart_form : common_knowledge {
   void add_accesses(const granule& in) {
     each_access(in, [&](const access_record& one) {
       if (epoch_ordered(one.lane, one.epoch)) return;
-      into_.add_fact(name_of({kind::access, reinterpret_cast<uintptr_t>(in.address), one.lane, one.mask, one.reach,
-                              one.plain, one.writes}),
+      into_.add_fact(name_of({kind::access, reinterpret_cast<uintptr_t>(in.address), one.lane,
+                              uint64_t{one.vector_of} << 8 | one.mask, one.reach, one.plain, one.writes}),
                      false);
       for (size_t by = 0; by < knowers_.size(); ++by)
         if (knowers_[by].lane == one.lane || knowers_[by].knows(*knowers_[by].ordered, one.lane, one.epoch))

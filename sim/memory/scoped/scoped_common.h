@@ -116,9 +116,9 @@ class scoped_memory::common_knowledge {
   /// What two stores have in common that are read alike.
   template <typename Maker>
   void add_shape(Maker& to, const message& one) const {
-    to.add(uint64_t{one.mask} << 24 | uint64_t{one.readable} << 16 | uint64_t{one.reach} << 8 | (one.strong ? 2u : 0u) |
-           (one.modifies ? 4u : 0u) | (one.host ? 8u : 0u) | (one.tso ? 16u : 0u) | (one.host_saw ? 32u : 0u) |
-           (of_.known_.has_arrived(one) ? 64u : 0u));
+    to.add(uint64_t{one.vector_of} << 32 | uint64_t{one.mask} << 24 | uint64_t{one.readable} << 16 |
+           uint64_t{one.reach} << 8 | (one.strong ? 2u : 0u) | (one.modifies ? 4u : 0u) | (one.host ? 8u : 0u) |
+           (one.tso ? 16u : 0u) | (one.host_saw ? 32u : 0u) | (of_.known_.has_arrived(one) ? 64u : 0u));
     to.add(one.value);
     to.add(one.writer);
   }

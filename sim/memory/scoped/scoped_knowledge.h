@@ -74,12 +74,12 @@ class knowledge {
                       : is_strong_as_performed(mine, apart, plain, reach, mask, it);
   }
   static bool is_strong_as_written(uint8_t apart, bool plain, uint8_t reach, uint8_t mask, const message& it) {
-    return it.mask == mask && !plain && it.strong && reach >= apart && it.reach >= apart;
+    return it.is_of(mask) && !plain && it.strong && reach >= apart && it.reach >= apart;
   }
   static bool is_strong_as_performed(const lane_facts& mine, uint8_t apart, bool plain, uint8_t reach, uint8_t mask,
                                      const message& it) {
     const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
-    return it.mask == mask && strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
+    return it.is_of(mask) && strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
   }
 
   // -- scoped_order.cpp: order without an access

@@ -53,13 +53,13 @@ void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const
     if (ordered_now || seen_now) known_.acquire(mine, given, ordered_now, seen_now);
     // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
     const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
-                            it.strong && it.mask == mask;
-    const bool flag = given.plain_flag && !plain && it.mask == mask && given.reach >= apart;
+                            it.strong && it.is_of(mask);
+    const bool flag = given.plain_flag && !plain && it.is_of(mask) && given.reach >= apart;
     if ((written && !ordered_now) || (performed && !seen_now) || too_narrow || (flag && !acquires_as_written))
       add_pending(mine, {at.in, mask, apart, written, performed && !seen_now, too_narrow, given});
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
-    if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
+    if (given.is_release && given.as_written && acquires_as_written && it.strong && it.is_of(mask))
       races_.note_missing(self, mine, given, missing_order::scope, step);
     else if (flag && acquires_as_written && reach >= apart)
       races_.note_missing(self, mine, given, missing_order::flag, step);
@@ -91,7 +91,7 @@ void learning::has_read_relaxed(lane& self, lane_facts& mine, message& it, const
 
 [[gnu::always_inline]] inline void learning::defer(lane& self, lane_facts& mine, const message& it, const part& at,
                                                    bool as_written, bool seen) {
-  const bool comparable = it.strong && it.mask == at.mask;
+  const bool comparable = it.strong && it.is_of(at.mask);
   // Of one chain, a later store gives all that an earlier one gives.
   for (deferred_read& one : mine.deferred) {
     if (one.in != at.in || one.mask != at.mask || one.chain != it.chain) continue;

@@ -75,7 +75,10 @@ void race_check::report(const access& made, const access_record& earlier, bool w
 [[gnu::always_inline]] inline bool race_check::is_race(const access& made, const access_record& earlier) const {
   const auto& [self, mine, at, how, plain] = made;
   if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
-  return plain || earlier.plain || earlier.mask != at.mask || (earlier.copied && self.copies_block) ||
+  // (PTX ISA, "Vector Data-types": a vector is as many accesses as it has values.)
+  const bool are_same = earlier.mask == at.mask || is_value_of(earlier.mask, earlier.vector_of, at.mask) ||
+                        is_value_of(at.mask, self.vector_of, earlier.mask);
+  return plain || earlier.plain || !are_same || (earlier.copied && self.copies_block) ||
          std::min(earlier.reach, reach_of(mine, how)) < between(known_[earlier.lane], mine);
 }
 

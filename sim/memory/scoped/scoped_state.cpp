@@ -206,7 +206,8 @@ class scoped_memory::normal_form : common_knowledge {
       any = true;
       maker made;
       epoch(to == nullptr ? nullptr : &made, one.lane, one.epoch);
-      made.add(uint64_t{one.mask} << 16 | uint64_t{one.reach} << 8 | (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u));
+      made.add(uint64_t{one.vector_of} << 24 | uint64_t{one.mask} << 16 | uint64_t{one.reach} << 8 |
+               (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u));
       all.add(made.key());
     });
     if (to != nullptr) all.tell(*to);

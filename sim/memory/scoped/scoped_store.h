@@ -62,6 +62,9 @@ struct alignas(64) message {
   uint8_t readable = 0;  ///< the bytes of `mask` that may still be read
   uint8_t reach = 0;
   bool strong = false;
+  uint8_t vector_of = 0;  ///< lane::vector_of
+  /// Whether the bytes are all that it has stored, or a value of the vector that it is.
+  bool is_of(uint8_t bytes) const { return mask == bytes || is_value_of(mask, vector_of, bytes); }
   bool modifies = false;  ///< by a read-modify-write, which read the store before it
   bool host = false;
   bool tso = false;          ///< by such a thread

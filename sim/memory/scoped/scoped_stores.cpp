@@ -10,6 +10,7 @@ namespace heddle::sim::scoped {
   fresh.value = stored.value;
   fresh.mask = fresh.readable = made.at.mask;
   fresh.strong = !made.plain;
+  fresh.vector_of = made.self.vector_of;
   fresh.modifies = stored.modifies;
   fresh.host = mine.host;
   fresh.tso = mine.tso;
