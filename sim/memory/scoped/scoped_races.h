@@ -54,7 +54,7 @@ class race_check {
             .modifies = writes && !made.plain && made.how.kind != operation_kind::store &&
                         made.how.kind != operation_kind::volatile_store,
             .copied = !made.plain && made.self.copies_block,
-            .vector_of = made.self.vector_of,
+            .vector_of = static_cast<uint8_t>(made.self.vector_of & 7),
             .place = low_half(made.how.place)};
   }
   /// The lane has made the plain store that it had announced.
