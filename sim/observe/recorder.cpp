@@ -147,6 +147,14 @@ bool recorder::has_been_at(const lane& who, const watched& word, const std::stri
   });
 }
 
+bool recorder::looks_atomically(const lane& who, const watched& word) const {
+  return std::any_of(taken_.rbegin(), taken_.rend(), [&](const taken& one) {
+    const bool is_plain = one.what.kind == operation_kind::plain_load || one.what.kind == operation_kind::plain_store;
+    return one.who == &who && !is_plain && one.what.address != nullptr &&
+           word.overlaps(one.what.address, one.what.size_bytes);
+  });
+}
+
 bool recorder::has_launched(const lane& who) const {
   return std::any_of(taken_.begin(), taken_.end(),
                      [&](const taken& one) { return one.who == &who && one.what.kind == operation_kind::launch; });

@@ -123,6 +123,8 @@ class recorder {
   void note_peek(const lane& by, const void* address) { peeked_.insert({by.of, address}); }
   /// Whether the lane has accessed the word in a step at this source line.
   bool has_been_at(const lane& who, const watched& word, const std::string& where) const;
+  /// Whether the lane has accessed the word in another way than plainly.
+  bool looks_atomically(const lane& who, const watched& word) const;
   bool has_launched(const lane& who) const;
   /// Whether the lane's last read-modify-write there has changed nothing.
   bool tries_in_vain(const lane& who, const void* address) const;

@@ -52,6 +52,10 @@ const std::vector<watched>& hang_report::looked_at(const lane& who) const {
                       [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); }))
         read.push_back(each);
   if (read.empty()) read = all;
+  // Beside an atomic word, what is loaded plainly is the way to it: a captured pointer.
+  const auto is_atomic = [&](const watched& one) { return core_.observers.recorder->looks_atomically(who, one); };
+  if (std::any_of(read.begin(), read.end(), is_atomic))
+    std::erase_if(read, [&](const watched& one) { return !is_atomic(one); });
   return read;
 }
 

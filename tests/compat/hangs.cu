@@ -124,6 +124,41 @@ void past_a_signal() {
 
 }  // namespace
 
+__global__ void nothing() {}
+
+/// A thread looks at a word by a pointer that its lambda has captured: it waits for the word.
+void by_a_capture() {
+  flag* bell = nullptr;
+  cudaMallocHost(&bell, sizeof *bell);
+  bell->store(0);
+  std::thread waits([&] {
+    while (bell->load() == 0) std::this_thread::yield();
+  });
+  nothing<<<1, 1>>>();
+  cudaDeviceSynchronize();
+  waits.join();
+}
+
+__global__ void waits_for_unset(flag* told, int* data, int* out) {
+  while (told->load() == 0) {
+  }
+  *out = *data;
+}
+/// The flag has never been set to 0: what it holds is no 0.
+void by_what_was_there() {
+  flag* told = nullptr;
+  int* data = nullptr;
+  cudaMallocManaged(&told, sizeof *told);
+  cudaMallocManaged(&data, 2 * sizeof *data);
+  std::thread gives([=] {
+    data[0] = 1;
+    told->store(1);
+  });
+  waits_for_unset<<<1, 1>>>(told, data, data + 1);
+  cudaDeviceSynchronize();
+  gives.join();
+}
+
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
@@ -131,5 +166,7 @@ int main(int count, char** arguments) {
   if (where == "notice") for_a_notice();
   if (where == "counts") in_a_block();
   if (where == "signal") past_a_signal();
+  if (where == "capture") by_a_capture();
+  if (where == "unset") by_what_was_there();
   return 0;
 }

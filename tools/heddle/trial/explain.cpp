@@ -200,7 +200,8 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
                          one.reads - record.first_step < record.steps.size();
       if (!found) continue;
       const run_record::step& store = record.steps[one.reads - record.first_step];
-      if (store.actor != one.actor && store.place == one.place)
+      const bool is_new = sim::is_store(store.kind) || store.changes;
+      if (store.actor != one.actor && store.place == one.place && is_new)
         stores[key_of(store)].insert(record.actors[one.actor].name);
     }
   }
@@ -288,7 +289,15 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   }
   std::stable_sort(how.odd.begin(), how.odd.end(),
                    [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
-  const std::string story = story_text(story_of(told, how));
+  // What comes behind the step at which a hang was certain shows whether other lanes could have ended it, and is no part of it.
+  run_record until_certain;
+  const bool goes_on = how.hangs && made.outcome == verdict::progress && told.judged != run_record::never &&
+                       told.judged >= told.first_step && told.judged - told.first_step + 1 < told.steps.size();
+  if (goes_on) {
+    until_certain = told;
+    until_certain.steps.resize(told.judged - told.first_step + 1);
+  }
+  const std::string story = story_text(story_of(goes_on ? until_certain : told, how));
   const std::string text = names.in(decided_text(told, decided));
   name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);

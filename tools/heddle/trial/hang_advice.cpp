@@ -136,7 +136,11 @@ class adviser {
     for (const size_t n : of_.circle) {
       const sim::wait_edge& each = of_.edges[n];
       const run_record::wave& to = of_.waves[each.to_wave];
-      if (to.host || to.placed) continue;
+      // It may get one behind the end of the hang, where that is looked at.
+      const bool waits_for_place = std::any_of(of_.circle.begin(), of_.circle.end(), [&](size_t other) {
+        return of_.edges[other].from_wave == each.to_wave && sort_of(of_.edges[other].over) == wait_sort::place;
+      });
+      if (to.host || (to.placed && !waits_for_place)) continue;
       return each.to +
              " has no place on the device before another wave ends: launch no more waves than have places, or let " +
              each.from + " wait for no wave that may not have begun" + at_stand(each.from_wave);
@@ -241,7 +245,8 @@ class adviser {
       if (words_.is_lock_of_slot(*looked)) return each.to + " gives back " + place + wait;
     }
     for (size_t n = of_.steps.size(); n-- > 0 && where.empty();)
-      if (wave_of(of_.steps[n]) == each.to_wave && sim::may_write(of_.steps[n].kind) && is_at(of_.steps[n], each.over))
+      if (wave_of(of_.steps[n]) == each.to_wave && (sim::is_store(of_.steps[n].kind) || of_.steps[n].changes) &&
+          is_at(of_.steps[n], each.over))
         where = words_.where(of_.steps[n]);
     constexpr std::string_view elsewhere = " stored it at ";
     if (const size_t told = each.why.find(elsewhere); where.empty() && told != std::string::npos)

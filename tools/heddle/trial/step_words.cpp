@@ -58,6 +58,12 @@ std::string deed_without_place(operation_kind kind, const std::string& text) {
 
 }  // namespace
 
+bool is_never_stored(const run_record::step& one) {
+  constexpr uint64_t filled = 0xa5a5a5a5a5a5a5a5;
+  return one.reads == 0 && one.size_bytes >= 4 && one.size_bytes <= 8 &&
+         one.value == filled >> (64 - 8 * one.size_bytes);
+}
+
 const run_record::step* step_words::step_at(uint64_t number) const {
   const bool is_there = number >= of_.first_step && number - of_.first_step < of_.steps.size();
   return is_there ? &of_.steps[number - of_.first_step] : nullptr;
@@ -145,7 +151,11 @@ std::string step_words::deed_of(const run_record::step& one) const {
   if (one.place != run_record::none && one.kind == operation_kind::lock_mutex) return "locks " + place;
   if (one.place != run_record::none && one.kind == operation_kind::unlock_mutex) return "unlocks " + place;
   if (one.place != run_record::none && one.has_value)
-    return "reads " + place + value_of(one.value, one, ": ") + (one.is_old ? ", an old value" : "") + plain;
+    return "reads " + place + value_of(one.value, one, ": ") +
+           (one.is_old             ? ", an old value"
+            : is_never_stored(one) ? ", which nothing has stored"
+                                   : "") +
+           plain;
   if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
   return deed_without_place(one.kind, of_.texts[one.operation]);
 }

@@ -20,6 +20,9 @@ inline const char* waits_behind(const std::string& name) {
   return name.find(" lanes ") == std::string::npos ? " waits" : " wait";
 }
 
+/// Whether it has read what memory of a device holds in the beginning, by the default of the setting `fill`.
+bool is_never_stored(const sim::run_record::step& one);
+
 class step_words {
  public:
   explicit step_words(const sim::run_record& of) : of_(of), names_(of) {

@@ -248,7 +248,23 @@ class teller {
     else
       tell_handover_to(later->actor, *second, 2);
     add_step(*second, 0, ", and nothing has ordered that behind step " + std::to_string(*first));
-    if (!has_way) add(behind_all, 0, advice_on_race(of_, words_, *earlier, *later, edge));
+    if (const uint64_t unset = unset_look_of(later->actor, *second); !has_way && unset != 0) {
+      const run_record::step& look = *words_.step_at(unset);
+      add_step(unset, 0);
+      add(behind_all, 0,
+          "missing: a store to " + words_.place_of(look) + " before " + words_.name_of(look.actor) + " reads it at " +
+              words_.where(look));
+    } else if (!has_way)
+      add(behind_all, 0, advice_on_race(of_, words_, *earlier, *later, edge));
+  }
+
+  /// The last step before that one in which the lane has looked atomically at a word that nothing has stored to, and gone on by what it found; 0: none.
+  uint64_t unset_look_of(uint32_t actor, uint64_t before) const {
+    for (uint64_t number = before; number-- > of_.first_step;) {
+      const run_record::step& one = *words_.step_at(number);
+      if (one.actor == actor && !is_plain_access(one.kind) && is_never_stored(one)) return number;
+    }
+    return 0;
   }
 
   /// The store and the load over which the order would come, and what they lack.
