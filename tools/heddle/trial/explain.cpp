@@ -213,6 +213,16 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
   return known;
 }
 
+/// What comes behind the step at which a hang was certain shows whether other lanes could have ended it, and is no part of it.
+std::string story_until_certain(const run_record& told, const ended_so& how, verdict outcome) {
+  const bool goes_on = how.hangs && outcome == verdict::progress && told.judged != run_record::never &&
+                       told.judged >= told.first_step && told.judged - told.first_step + 1 < told.steps.size();
+  if (!goes_on) return story_text(story_of(told, how));
+  run_record until = told;
+  until.steps.resize(told.judged - told.first_step + 1);
+  return story_text(story_of(until, how));
+}
+
 /// Calls words by their names where they stand: in the wait graph, and in what each lane reads. The text of a race is found again by its offsets.
 void name_memory(scheduler::run_result& made, const place_names& names) {
   if (made.outcome == verdict::race || made.outcome == verdict::scope_race) return;
@@ -289,15 +299,7 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   }
   std::stable_sort(how.odd.begin(), how.odd.end(),
                    [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
-  // What comes behind the step at which a hang was certain shows whether other lanes could have ended it, and is no part of it.
-  run_record until_certain;
-  const bool goes_on = how.hangs && made.outcome == verdict::progress && told.judged != run_record::never &&
-                       told.judged >= told.first_step && told.judged - told.first_step + 1 < told.steps.size();
-  if (goes_on) {
-    until_certain = told;
-    until_certain.steps.resize(told.judged - told.first_step + 1);
-  }
-  const std::string story = story_text(story_of(goes_on ? until_certain : told, how));
+  const std::string story = story_until_certain(told, how, made.outcome);
   const std::string text = names.in(decided_text(told, decided));
   name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);
