@@ -210,7 +210,7 @@ target_compile_definitions(heddle_kernel_libc PUBLIC HEDDLE_RPC_PORTS_MAX=16)
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
                       vsnprintf snprintf __vsnprintf_chk __snprintf_chk
                       fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc aligned_alloc
-                      posix_memalign
+                      posix_memalign memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
                       getenv setenv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)

@@ -253,6 +253,11 @@ void* __wrap_aligned_alloc(size_t alignment, size_t size) {
   void* const known = runtime::allocate_in_program(size, alignment);
   return known != nullptr ? known : __real_aligned_alloc(alignment, size);
 }
+void* __real_memalign(size_t alignment, size_t size);
+void* __wrap_memalign(size_t alignment, size_t size) {
+  void* const known = runtime::allocate_in_program(size, alignment);
+  return known != nullptr ? known : __real_memalign(alignment, size);
+}
 int __real_posix_memalign(void** memory, size_t alignment, size_t size);
 int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
   void* const known = runtime::allocate_in_program(size, alignment);

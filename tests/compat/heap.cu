@@ -1,6 +1,7 @@
 // Memory of malloc(), mmap() and their like, which a kernel and its host reach at the same time, or two threads: races in it are found. The second argument
 // says how the host looks at the word while the kernel counts it up, the first where it lies. And uses of such memory that are wrong, or just right.
 #include <cuda_runtime.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ int* memory_of(const std::string& kind) {
     void* made = nullptr;
     return posix_memalign(&made, 256, bytes) == 0 ? static_cast<int*>(made) : nullptr;
   }
+  if (kind == "memalign") return static_cast<int*>(memalign(64, bytes));
   if (kind == "mmap") {
     constexpr int flags = MAP_SHARED | MAP_ANONYMOUS;
     return static_cast<int*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0));

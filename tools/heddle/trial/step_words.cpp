@@ -152,9 +152,9 @@ std::string step_words::deed_of(const run_record::step& one) const {
   if (one.place != run_record::none && one.kind == operation_kind::unlock_mutex) return "unlocks " + place;
   if (one.place != run_record::none && one.has_value)
     return "reads " + place + value_of(one.value, one, ": ") +
-           (one.is_old             ? ", an old value"
-            : is_never_stored(one) ? ", which nothing has stored"
-                                   : "") +
+           (is_never_stored(one) ? ", which nothing has stored"
+            : one.is_old         ? ", an old value"
+                                 : "") +
            plain;
   if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
   return deed_without_place(one.kind, of_.texts[one.operation]);
