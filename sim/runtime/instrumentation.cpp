@@ -61,6 +61,30 @@ memory_order from_abi(int order) {
   runtime::plain_read_write(address, size_bytes, from);
 }
 
+/// Of an address that its type has aligned: a GPU ends the kernel, the host's processor makes the access.
+[[gnu::noinline, gnu::cold]] void misaligned(const void* address, size_t size_bytes, bool stores, const void* place,
+                                             void* const* frame) {
+  heddle::sim::lane& self = *heddle::sim::execution::current;
+  if (self.is_host()) return;
+  runtime::caller from = HEDDLE_CALLER;
+  from.place = place;
+  from.frame = frame;
+  const runtime::entered inside(self);
+  const std::string size = std::to_string(size_bytes);
+  std::string where;
+  auto& core = heddle::sim::execution::instance->core();
+  core.aside(self, [&] { where = describe_location(core.map.heap, address); });
+  self.pending = runtime::make_operation(stores ? operation_kind::plain_store : operation_kind::plain_load, address,
+                                         size_bytes, from);
+  runtime::refuse(self, heddle::scheduler::verdict::memory,
+                  std::string(stores ? "plain store" : "plain load") + " of " + size + " bytes at " + where +
+                      ": misaligned, a kernel needs an address that is a multiple of " + size,
+                  from);
+}
+#define HEDDLE_IF_MISALIGNED(address, size, stores)                    \
+  if (reinterpret_cast<uintptr_t>(address) % (size) != 0) [[unlikely]] \
+    misaligned(address, size, stores, HEDDLE_HOOK);
+
 using heddle::sim::volatile_accesses;
 
 /// What an access to something volatile is, where the source is of this kind (settings::volatiles).
@@ -113,6 +137,22 @@ void __tsan_ignore_thread_end() {}
 #define HEDDLE_PLAIN_READ_WRITE(name, size) \
   void name(void* address) { HEDDLE_IF_OBSERVED(address) visible_read_write(address, size, HEDDLE_HOOK); }
 
+// The same of those whose type says that they are aligned.
+#define HEDDLE_ALIGNED(size)                     \
+  void __tsan_read##size(void* address) {        \
+    HEDDLE_IF_OBSERVED(address) {                \
+      HEDDLE_IF_MISALIGNED(address, size, false) \
+      visible_read(address, size, HEDDLE_HOOK);  \
+    }                                            \
+  }                                              \
+  void __tsan_write##size(void* address) {       \
+    HEDDLE_IF_OBSERVED(address) {                \
+      HEDDLE_IF_MISALIGNED(address, size, true)  \
+      visible_write(address, size, HEDDLE_HOOK); \
+    }                                            \
+  }                                              \
+  HEDDLE_PLAIN_READ_WRITE(__tsan_read_write##size, size)
+
 #define HEDDLE_PLAIN(prefix, size)                       \
   HEDDLE_PLAIN_READ(__tsan_##prefix##read##size, size)   \
   HEDDLE_PLAIN_WRITE(__tsan_##prefix##write##size, size) \
@@ -146,10 +186,10 @@ HEDDLE_PLAIN_WRITE(__tsan_unaligned_volatile_write8, 8)
 HEDDLE_PLAIN_WRITE(__tsan_unaligned_volatile_write16, 16)
 
 HEDDLE_PLAIN(, 1)
-HEDDLE_PLAIN(, 2)
-HEDDLE_PLAIN(, 4)
-HEDDLE_PLAIN(, 8)
-HEDDLE_PLAIN(, 16)
+HEDDLE_ALIGNED(2)
+HEDDLE_ALIGNED(4)
+HEDDLE_ALIGNED(8)
+HEDDLE_ALIGNED(16)
 HEDDLE_PLAIN(unaligned_, 2)
 HEDDLE_PLAIN(unaligned_, 4)
 HEDDLE_PLAIN(unaligned_, 8)

@@ -44,6 +44,29 @@ struct holder {
   void launch(int value) const { store<<<1, 1>>>(word, value); }
 };
 
+__global__ void copy_row(const float* from, float4* to) { *to = *reinterpret_cast<const float4*>(from); }
+__global__ void copy_pair(const float* from, float2* to) { *to = *reinterpret_cast<const float2*>(from); }
+
+TEST(cuda_runtime, ends_at_a_vector_that_is_not_aligned) {
+  const auto copied = [](int from, bool pair) {
+    return [=] {
+      auto* const words = on_device<float>(16);
+      cudaMemset(words, 0, 16 * sizeof *words);
+      if (pair)
+        copy_pair<<<1, 1>>>(words + from, reinterpret_cast<float2*>(words + 8));
+      else
+        copy_row<<<1, 1>>>(words + from, reinterpret_cast<float4*>(words + 8));
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(copied(4, false), 5)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(copied(2, true), 5)));
+  for (const bool pair : {false, true}) {
+    EXPECT_TRUE(always(verdict::memory, scoped().run_many(copied(1, pair), 5)));
+    EXPECT_TRUE(says(scoped().explain(copied(1, pair)).message, "misaligned, a kernel needs"));
+  }
+}
+
 template <typename Index, typename Size>
 __device__ unsigned flat(const Index& at, const Size& of) {
   return at.x + at.y * of.x;
