@@ -324,9 +324,8 @@ std::vector<source_line> inlined_at(const void* return_address) {
 // Of the CUDA toolkit too, and of what nvcc makes of launches.
 bool is_plumbing(const source_line& line) {
   const std::string& file = line.file;
-  return line.function == "a lambda of heddle_registers_main" || file == "sim/target.h" ||
-         file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" || file.starts_with("sim/compat/") ||
-         file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
+  return file == "sim/target.h" || file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" ||
+         file.starts_with("sim/compat/") || file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
          file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
          file == "sim/runtime/thread_values.cpp" || file.find("/heddle/sim/compat/") != std::string::npos ||
          file.find("/targets/x86_64-linux/include/") != std::string::npos || file.starts_with("/usr/local/cuda") ||
@@ -339,6 +338,8 @@ bool is_in_file(const source_line& line, const std::string& file) {
   return line.file.ends_with(file) && (line.file.size() == file.size() || file.starts_with('/') ||
                                        line.file[line.file.size() - file.size() - 1] == '/');
 }
+
+static constexpr std::string_view name_of_registration = "a lambda of heddle_registers_main";
 
 /// What comes before a lane's first frame: the simulator, or the command that runs the scenario.
 static bool is_below_lane(const source_line& line) {
@@ -355,6 +356,9 @@ std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }
+  // What stands behind the source and calls its main() (tools/rewrite/main_scenario.cpp) is told where nothing else is.
+  while (found.size() > 1 && found.back().function == name_of_registration) found.pop_back();
+  if (!found.empty() && found.back().function == name_of_registration) found.back().function = "main";
   return found;
 }
 

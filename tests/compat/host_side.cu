@@ -71,10 +71,10 @@ int waits_for_a_word(bool says_nothing) {
   return 0;
 }
 
-// A line of 16 bytes that is stored at once, and a flag in it that is looked at alone.
+// A line of 16 bytes that is stored at once, and half of one of its two words, which is looked at alone.
 __global__ void store_line(uint32_t* line) {
-  const cuda::std::array<uint32_t, 2> of = {cuda::std::exchange(line[0], 0), 1};
-  asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %1, %1, %2};" ::"l"(line), "r"(of[0]), "r"(of[1]) : "memory");
+  const cuda::std::array<uint64_t, 2> of = {cuda::std::exchange(line[0], 0), uint64_t{1} << 32};
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(line), "l"(of[0]), "l"(of[1]) : "memory");
 }
 
 int looks_at_a_part() {

@@ -144,8 +144,8 @@ class store_order {
     at_ = many_.get();
   }
 
-  message** at_ = few_.data();
   std::array<message*, few> few_{};
+  message** at_ = few_.data();
   std::unique_ptr<message*[]> many_;
 };
 
