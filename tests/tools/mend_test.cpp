@@ -62,7 +62,7 @@ const planted sample[] = {
      "store(value, Scope == scope::system ? memory_order::relaxed",
      {"--set", "lanes=1", "--set", "calls=1"}},
     {"zoo.fill-without-acquire", "acquire", "load(Scope == scope::system ? memory_order::relaxed"},
-    {"zoo.plain-mailbox-store", "release", "plain_ = value", {"--set", "lanes=1", "--set", "calls=1"}},
+    {"zoo.plain-mailbox-store", "plain.release", "plain_ = value", {"--set", "lanes=1", "--set", "calls=1"}},
     {"zoo.no-fence-at-lock", "acquire", "fetch_or(bits, memory_order::relaxed)"},
     {"zoo.lock-without-acquire", "acquire", "exchange(1, at_lock)", {"--set", "calls=1"}},
     {"zoo.reader-scope-too-narrow", "acquire+system", "(word_).load(order)"},
