@@ -47,6 +47,8 @@ struct holder {
 __global__ void copy_row(const float* from, float4* to) { *to = *reinterpret_cast<const float4*>(from); }
 __global__ void copy_pair(const float* from, float2* to) { *to = *reinterpret_cast<const float2*>(from); }
 
+// Of an object that clang copies as bytes nothing says how it is aligned.
+#if !defined(__clang__)
 TEST(cuda_runtime, ends_at_a_vector_that_is_not_aligned) {
   const auto copied = [](int from, bool pair) {
     return [=] {
@@ -66,6 +68,7 @@ TEST(cuda_runtime, ends_at_a_vector_that_is_not_aligned) {
     EXPECT_TRUE(says(scoped().explain(copied(1, pair)).message, "misaligned, a kernel needs"));
   }
 }
+#endif
 
 template <typename Index, typename Size>
 __device__ unsigned flat(const Index& at, const Size& of) {

@@ -152,10 +152,8 @@ std::string step_words::deed_of(const run_record::step& one) const {
   if (one.place != run_record::none && one.kind == operation_kind::unlock_mutex) return "unlocks " + place;
   if (one.place != run_record::none && one.has_value)
     return "reads " + place + value_of(one.value, one, ": ") +
-           (is_never_stored(one) ? ", which nothing has stored"
-            : one.is_old         ? ", an old value"
-                                 : "") +
-           plain;
+           (one.is_old && !is_never_stored(one) ? ", an old value" : "") + plain +
+           (is_never_stored(one) ? ", which nothing has stored" : "");
   if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
   return deed_without_place(one.kind, of_.texts[one.operation]);
 }

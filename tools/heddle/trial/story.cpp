@@ -248,7 +248,9 @@ class teller {
     else
       tell_handover_to(later->actor, *second, 2);
     add_step(*second, 0, ", and nothing has ordered that behind step " + std::to_string(*first));
-    if (const uint64_t unset = unset_look_of(later->actor, *second); !has_way && unset != 0) {
+    uint64_t unset = unset_look_of(later->actor, *second);
+    if (unset == 0) unset = unset_look_of(earlier->actor, *first);
+    if (!has_way && unset != 0) {
       const run_record::step& look = *words_.step_at(unset);
       add_step(unset, 0);
       add(behind_all, 0,
