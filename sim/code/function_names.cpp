@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace heddle::sim {
 namespace {
@@ -33,7 +34,11 @@ std::string name_of_called(const Dwarf_Die& die) {
   } else {
     for (int n = 2; n < count; ++n) {
       if (dwarf_tag(&scopes[n]) != DW_TAG_subprogram) continue;
-      if (const std::string around = name_of_function(&scopes[n]); !around.empty()) name = "a lambda of " + around;
+      constexpr std::string_view of_lambda = "a lambda of ";
+      if (std::string around = name_of_function(&scopes[n]); around.starts_with(of_lambda))
+        name = std::move(around);
+      else if (!around.empty())
+        name = std::string(of_lambda) + around;
       break;
     }
   }
