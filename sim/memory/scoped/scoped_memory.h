@@ -100,11 +100,11 @@ class scoped_memory final : public late_memory {
 
   // -- scoped_memory.cpp
 
-  /// Whether a plain access is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location, and a
-  /// lane whose load races with stores of an x86 can tell that they become visible one after another.
+  /// Whether a plain access is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location. A
+  /// lane whose load races with stores of an x86 can tell that they become visible one after another, and a load tells what has arrived in order.
   bool is_row(const lane_facts& mine, size_t size_bytes, bool stores) const {
     return size_bytes >= scoped::locations::least_row_bytes && notes_ == nullptr &&
-           (!stores || (!mine.stores_strongly && (!mine.tso || core_.machine.races_end())));
+           (stores ? !mine.stores_strongly && (!mine.tso || core_.machine.races_end()) : core_.machine.link.pool);
   }
   /// Calls `by_granule` for what is not loaded as a row.
   void load_parts(lane& self, lane_facts& mine, const operation& how, bool plain, std::byte* from, size_t size_bytes);
