@@ -255,6 +255,12 @@ void on_fault(int signal, siginfo_t* fault, void* raw) {
   errno = error_before;
 }
 
+/// What grows as long as the run goes on, or is put into words behind its end.
+uint64_t headway_of(const run_core& core) {
+  const recorder* const record = core.observers.recorder.get();
+  return core.history.steps + core.history.uncounted + (record == nullptr ? 0 : record->told());
+}
+
 void on_watch(int, siginfo_t*, void* raw) {
   const left_code_under_test here_and_now;
   const int error_before = errno;
@@ -263,8 +269,7 @@ void on_watch(int, siginfo_t*, void* raw) {
   if (by == nullptr) return;
   execution* const here = execution::instance;
   const asks asked = by->asked.load(std::memory_order_acquire);
-  by->steps.store(here == nullptr ? 0 : here->core().history.steps + here->core().history.uncounted,
-                  std::memory_order_relaxed);
+  by->steps.store(here == nullptr ? 0 : headway_of(here->core()), std::memory_order_relaxed);
   by->answers.fetch_add(1, std::memory_order_release);
   const bool ends = asked == asks::end_as_stuck || asked == asks::abandon;
   if (!ends || here == nullptr || mine == nullptr || mine->in_handler != 0) {

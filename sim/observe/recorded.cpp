@@ -135,6 +135,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
   for (size_t n = from; n < taken_.size(); ++n) {
     const taken& one = taken_[n];
     const operation& what = one.what;
+    ++told_;
     const words::typed typed = what.address == nullptr ? words::typed() : said.part(what.address, what.size_bytes);
     made.steps.push_back({.actor = one.who->id,
                           .operation = said.text(sim::describe(what)),
@@ -193,6 +194,7 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
   std::vector<step_record> said;
   named_parts names(memory, types);
   const auto say = [&](step_record record, const taken& one) {
+    ++told_;
     if (one.what.address != nullptr) names.name(record, one.what.address, one.what.size_bytes, one.value);
     said.push_back(std::move(record));
   };

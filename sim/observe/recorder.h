@@ -110,6 +110,9 @@ class recorder {
   /// All of it but the waves and the wait graph; at most the last `most` steps.
   run_record record(const heap& memory, size_t most) const;
 
+  /// How many steps have been put into words: many take their time. May be asked by a signal's handler.
+  uint64_t told() const { return told_; }
+
   /// The latest change of each lane that overlaps the bytes, the latest of all first.
   std::vector<change> changes_of(const void* address, size_t size_bytes) const;
 
@@ -151,6 +154,7 @@ class recorder {
   std::string store_in_words(uint64_t step) const;
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
+  mutable uint64_t told_ = 0;
   std::set<std::pair<const wave*, const void*>> peeked_;
   std::unordered_map<const lane*, size_t> last_of_;            ///< in taken_
   std::unordered_map<uint64_t, std::vector<change>> changes_;  ///< by granule

@@ -77,6 +77,8 @@ lane_heap::~lane_heap() {
 
 void lane_heap::begin_run() {
   notes_.clear();
+  names_.clear();
+  found_last_ = 0;
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     part& of = parts_[lane];
     if (of.used_bytes == 0) continue;
@@ -136,21 +138,33 @@ lane_heap::block lane_heap::nearest(const void* address) const {
     return block{base_ + (header + 1) * step_bytes, known.size_bytes, lane,
                  known.freed ? block_state::freed : block_state::allocated};
   };
-  // Headers lie before their blocks: the one that is meant begins before the address, or right behind it.
-  size_t before = std::min(offset / step_bytes, end);
-  size_t next = before;
-  while (next < end && shadow()[next] != of_header) ++next;
-  while (before > first && shadow()[before - 1] != of_header) --before;
-  const bool any_before = before > first;
-  if (!any_before) return next < end ? block_behind(next) : block{};
-  const block known = block_behind(before - 1);
   const auto* const at = static_cast<const std::byte*>(address);
-  if (next >= end || at < known.base + known.size_bytes) return known;
+  const auto holds = [at](const block& one) { return at >= one.base && at < one.base + one.size_bytes; };
+  // Large blocks are long ways through the shadow, and looked at element by element.
+  if (found_last_ != 0 && shadow()[found_last_] == of_header)
+    if (const block same = block_behind(found_last_); holds(same)) return same;
+  // Headers lie before their blocks: the one that is meant begins before the address, or right behind it.
+  const size_t from = std::min(offset / step_bytes, end);
+  const void* const header = memrchr(shadow() + first, of_header, from - first);
+  block known;
+  if (header != nullptr) {
+    const auto number = static_cast<size_t>(static_cast<const int8_t*>(header) - shadow());
+    known = block_behind(number);
+    if (holds(known)) {
+      found_last_ = number;
+      return known;
+    }
+  }
+  size_t next = from;
+  while (next < end && shadow()[next] != of_header) ++next;
+  if (header == nullptr) return next < end ? block_behind(next) : block{};
+  if (next >= end) return known;
   const block following = block_behind(next);
   return following.base - at <= at - (known.base + known.size_bytes) ? following : known;
 }
 
 void lane_heap::note(const void* memory, const call_chain& calls) {
+  names_.erase(static_cast<const std::byte*>(memory));
   if (notes_.size() < most_notes) notes_.push_back({static_cast<const std::byte*>(memory), calls});
 }
 
@@ -162,14 +176,18 @@ std::string lane_heap::made_at(const block& one) const {
 
 std::string lane_heap::describe(const void* address) const {
   const block of = nearest(address);
-  const std::string where = made_at(of);
-  std::string text = "memory of " + (where.empty() ? "the C++ heap" : where);
-  size_t number = 1;
-  for (const note_of_block& each : notes_) {
-    if (each.base == of.base) break;
-    if (source_of(each.calls).where() == where) ++number;
+  const auto [entry, fresh] = names_.try_emplace(of.base);
+  if (fresh) {
+    const std::string where = made_at(of);
+    entry->second = "memory of " + (where.empty() ? "the C++ heap" : where);
+    size_t number = 1;
+    for (const note_of_block& each : notes_) {
+      if (each.base == of.base) break;
+      if (source_of(each.calls).where() == where) ++number;
+    }
+    if (!where.empty() && number != 1) entry->second += " #" + std::to_string(number);
   }
-  if (!where.empty() && number != 1) text += " #" + std::to_string(number);
+  const std::string& text = entry->second;
   const auto offset = static_cast<const std::byte*>(address) - of.base;
   char behind[32];
   std::snprintf(behind, sizeof behind, offset < 0 ? "-0x%zx" : "+0x%zx",

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
@@ -111,6 +112,8 @@ class lane_heap {
   };
   std::byte* base_ = nullptr;
   size_t slice_ = 0;
+  mutable size_t found_last_ = 0;  ///< the step of the header that nearest() found last; 0: none
+  mutable std::unordered_map<const std::byte*, std::string> names_;  ///< of describe(), by block
   std::array<part, lanes> parts_;
   struct note_of_block {
     const std::byte* base = nullptr;
