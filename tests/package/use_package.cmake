@@ -30,6 +30,20 @@ run(${build}/mine fuzz --schedules 50)
 run(${build}/mine_host)
 run(${build}/mine_cuda fuzz --schedules 50)
 
+# Where a project says no build type, and where it says Debug, what objects are copied by calls is seen all the same.
+if(way STREQUAL "installed")
+  foreach(type IN ITEMS "" Debug)
+    set(plain ${work}/build-${by}-as-${type})
+    run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${plain} -G ${generator}
+        -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher} -D CMAKE_BUILD_TYPE=${type} ${where})
+    run(${CMAKE_COMMAND} --build ${plain} --target mine_by_value)
+    execute_process(COMMAND ${plain}/mine_by_value fuzz --schedules 50 RESULT_VARIABLE status OUTPUT_VARIABLE printed)
+    if(NOT status EQUAL 1 OR NOT printed MATCHES "by_value +ok +race ")
+      message(FATAL_ERROR "build type \"${type}\": the race of an object that a call gives is not found: ${printed}")
+    endif()
+  endforeach()
+endif()
+
 # A test that fails leaves its trace and its page, and the trace is played again; one that passes leaves nothing.
 set(findings ${work}/findings)
 file(REMOVE_RECURSE ${findings})
