@@ -1,10 +1,15 @@
 #include <heddle/sim/code/source_line.h>
+#include <heddle/sim/code/type_names.h>
 #include <heddle/sim/machine/operation.h>
 #include <heddle/sim/space/heap.h>
 #include <heddle/sim/space/lane_heap.h>
 
 #include <array>
 #include <cstdio>
+
+// The linker's: where the program lies.
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char _end;                // NOLINT(bugprone-reserved-identifier)
 
 namespace heddle::sim {
 namespace {
@@ -70,6 +75,14 @@ std::string describe_location(const heap& memory, const void* address) {
   if (memory.program() != nullptr && memory.program()->contains(address)) return memory.program()->describe(address);
   const std::string variable = variable_at(address);
   if (!variable.empty()) return variable;
+  // Another symbol may stand at its beginning, as that of a section does.
+  const bool is_of_program = address >= &__executable_start && address < &_end;
+  if (const auto known = is_of_program ? typed_variable_at(address) : typed_variable(); known.base != nullptr) {
+    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - known.base);
+    char behind[32];
+    std::snprintf(behind, sizeof behind, "+0x%zx", offset);
+    return known.name + (offset == 0 ? "" : behind);
+  }
   if (std::string frame = memory.frame_at(address); !frame.empty()) return frame;
   char text[32];
   std::snprintf(text, sizeof text, "%p", address);

@@ -144,6 +144,17 @@ __global__ void waits_for_unset(flag* told, int* data, int* out) {
   }
   *out = *data;
 }
+int in_the_program[64];
+/// Two threads access a variable of the program.
+void at_a_variable() {
+  nothing<<<1, 1>>>();
+  cudaDeviceSynchronize();
+  std::thread stores([] { in_the_program[7] = 2; });
+  const int seen = in_the_program[7];
+  stores.join();
+  if (seen > 2) std::abort();
+}
+
 /// The flag has never been set to 0: what it holds is no 0.
 void by_what_was_there() {
   flag* told = nullptr;
@@ -168,5 +179,6 @@ int main(int count, char** arguments) {
   if (where == "signal") past_a_signal();
   if (where == "capture") by_a_capture();
   if (where == "unset") by_what_was_there();
+  if (where == "variable") at_a_variable();
   return 0;
 }
