@@ -44,7 +44,7 @@ function(_heddle_optimize target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2>)
   endif()
   if(NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "(^| )-O")
-    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-O2>)
   endif()
 endfunction()
 
