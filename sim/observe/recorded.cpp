@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -111,9 +112,9 @@ namespace {
 /// before.
 void forget_values_not_stored(run_record& of) {
   std::set<uint32_t> later;
-  for (auto one = of.steps.rbegin(); one != of.steps.rend(); ++one)
-    if (later.insert(one->actor).second && one->kind == operation_kind::plain_store && !one->changes)
-      one->has_value = false;
+  for (run_record::step& one : std::ranges::reverse_view(of.steps))
+    if (later.insert(one.actor).second && one.kind == operation_kind::plain_store && !one.changes)
+      one.has_value = false;
 }
 
 }  // namespace
