@@ -254,7 +254,10 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (mine.stores_strongly) note_access(self, how, true);
   mine.store_step = core_.history.this_step();
   mine.stores_alone = !mine.stores_strongly && is_alone(self, mine);
-  if (!mine.stores_alone) look_before_store(self, mine, how);
+  if (mine.stores_alone)
+    locations_.stores_alone();
+  else
+    look_before_store(self, mine, how);
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
   self.unsettled = true;

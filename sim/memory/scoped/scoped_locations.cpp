@@ -155,6 +155,7 @@ row_access& locations::next_row(std::byte* address, size_t granules) {
   row_access& made = *rows_[rows_used_++];
   made.address = address;
   made.granules = granules;
+  made.filled_at = row_access::never_filled;
   return made;
 }
 
@@ -169,18 +170,33 @@ row_access& locations::add_row(std::byte* address, size_t granules) {
   return made;
 }
 
+bool locations::is_filled(const std::byte* address, size_t granules) const {
+  for (size_t n = rows_used_; n-- > 0;) {
+    const row_access& one = *rows_[n];
+    if (!one.loads && one.overlaps(address, granules))
+      return one.filled_at == alone_stores_ && one.covers(address, granules);
+  }
+  return false;
+}
+
 row_access& locations::fill_row(std::byte* address, size_t granules, std::byte byte) {
+  const bool repeats = is_filled(address, granules);
   row_access& made = new_row(address, granules);
+  made.filled_at = alone_stores_;
   const uint64_t first = read_granule(address);
   made.before.assign(1, first);
+  // Of what a fill has left, a look at both ends is enough: nothing else has stored there but what code that is not instrumented has.
+  const auto holds_first = [&](const std::byte* at, size_t count) {
+    if (read_granule(at) != first) return false;
+    return repeats ? read_granule(at + (count - 1) * granule_bytes) == first
+                   : std::memcmp(at, at + granule_bytes, (count - 1) * granule_bytes) == 0;
+  };
   // Piece by piece: what has been read is written while the processor's cache still has it.
   constexpr size_t piece = 1024;
   for (size_t done = 0; done < granules;) {
     const size_t count = std::min(piece, granules - done);
     std::byte* const at = address + done * granule_bytes;
-    const bool is_same = made.before.size() == 1 && read_granule(at) == first &&
-                         std::memcmp(at, at + granule_bytes, (count - 1) * granule_bytes) == 0;
-    if (!is_same) {
+    if (made.before.size() != 1 || !holds_first(at, count)) {
       if (made.before.size() == 1) made.before.resize(granules, first);
       std::memcpy(made.before.data() + done, at, count * granule_bytes);
     }

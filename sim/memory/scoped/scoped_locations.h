@@ -49,6 +49,8 @@ struct row_access {
   access_record access;  ///< likewise
   std::vector<uint64_t> before;  ///< what they held; one value where that is the same of all
   bool base_readable = true;     ///< what they held before all stores may still be read
+  static constexpr uint64_t never_filled = ~uint64_t{0};
+  uint64_t filled_at = never_filled;  ///< of one that fills the row: locations::alone_stores_ then
 
   bool overlaps(const void* other, size_t other_granules) const {
     const auto mine = reinterpret_cast<uintptr_t>(address);
@@ -59,6 +61,9 @@ struct row_access {
     const auto mine = reinterpret_cast<uintptr_t>(address);
     const auto at = reinterpret_cast<uintptr_t>(other);
     return at <= mine && mine + granules * granule_bytes <= at + other_granules * granule_bytes;
+  }
+  bool covers(const std::byte* other, size_t other_granules) const {
+    return address <= other && other + other_granules * granule_bytes <= address + granules * granule_bytes;
   }
   uint64_t before_at(size_t index) const { return before[before.size() == 1 ? 0 : index]; }
 };
@@ -144,6 +149,8 @@ class locations {
   row_access& add_row(std::byte* address, size_t granules);
   /// The same of one that fills the row with a byte, and is made here.
   row_access& fill_row(std::byte* address, size_t granules, std::byte byte);
+  /// A store that is kept nowhere is about to be made.
+  void stores_alone() { ++alone_stores_; }
   /// In the order in which they were made.
   template <typename Look>
   bool any_row(const Look& look) const {
@@ -182,6 +189,8 @@ class locations {
       if (rows_[n]->loads && rows_[n]->lies_in(address, granules) && follows(*rows_[n])) forget_row(n);
   }
   row_access& next_row(std::byte* address, size_t granules);
+  /// Whether the last store to granules of the row is a fill of all of it, as far as stores are known here.
+  bool is_filled(const std::byte* address, size_t granules) const;
   /// Of which is not said yet what the row held before.
   row_access& new_row(std::byte* address, size_t granules);
   [[gnu::cold]] void make_messages();
@@ -202,6 +211,7 @@ class locations {
   std::vector<std::unique_ptr<row_access>>
       rows_;  ///< in the order in which they were made; behind them, those to be used again
   size_t rows_used_ = 0;
+  uint64_t alone_stores_ = 0;  ///< of all runs
   uint64_t serials_ = 0;
 };
 
