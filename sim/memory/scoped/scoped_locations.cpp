@@ -185,14 +185,14 @@ row_access& locations::fill_row(std::byte* address, size_t granules, std::byte b
   made.filled_at = alone_stores_;
   const uint64_t first = read_granule(address);
   made.before.assign(1, first);
-  // Of what a fill has left, a look at both ends is enough: nothing else has stored there but what code that is not instrumented has.
+  // Of what a fill has left, a look at both ends of a piece is enough: nothing else has stored there but what code that is not instrumented has.
   const auto holds_first = [&](const std::byte* at, size_t count) {
     if (read_granule(at) != first) return false;
     return repeats ? read_granule(at + (count - 1) * granule_bytes) == first
                    : std::memcmp(at, at + granule_bytes, (count - 1) * granule_bytes) == 0;
   };
   // Piece by piece: what has been read is written while the processor's cache still has it.
-  constexpr size_t piece = 1024;
+  const size_t piece = repeats ? 8192 : 1024;
   for (size_t done = 0; done < granules;) {
     const size_t count = std::min(piece, granules - done);
     std::byte* const at = address + done * granule_bytes;
