@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -154,13 +153,15 @@ class program_types {
     return static_cast<uint64_t>(wanted - base) < size_of_type(one.type) ? one : typed_variable();
   }
 
-  typed_variable in_frame(const void* return_address, const std::byte* canonical, const std::byte* address) {
+  typed_variable in_frame(const void* return_address, const std::byte* frame_pointer, const std::byte* address) {
     const Dwarf_Addr pc = reinterpret_cast<uintptr_t>(return_address) - 1;
     Dwarf_Addr bias = 0;
     std::vector<Dwarf_Die> around = functions_around(return_address);
-    if (around.empty() || !has_frame_pointer(pc) || dwfl_addrdie(debug_session(), pc, &bias) == nullptr) return {};
+    if (around.empty() || dwfl_addrdie(debug_session(), pc, &bias) == nullptr) return {};
+    const std::optional<int64_t> base = frame_base_at(&around.front(), pc);
+    if (!base) return {};
     typed_variable found;
-    find_in_scope(around.front(), pc - bias, canonical, address, found);
+    find_in_scope(around.front(), pc - bias, frame_pointer + *base, address, found);
     return found;
   }
 
@@ -259,30 +260,13 @@ class program_types {
     return each;
   }
 
-  /// Whether the canonical address of the frame is 16 bytes behind where the frame pointer points to; a frame that is aligned otherwise is found in
-  /// another way.
-  static bool has_frame_pointer(Dwarf_Addr pc) {
-    constexpr Dwarf_Word frame_pointer = 6;  // rbp
-    Dwarf_Addr bias = 0;
-    Dwarf_CFI* const rules = dwfl_module_eh_cfi(dwfl_addrmodule(debug_session(), pc), &bias);
-    Dwarf_Frame* frame = nullptr;
-    if (rules == nullptr || dwarf_cfi_addrframe(rules, pc - bias, &frame) != 0) return false;
-    Dwarf_Op* operations = nullptr;
-    size_t count = 0;
-    const bool is_so = dwarf_frame_cfa(frame, &operations, &count) == 0 && count == 1 &&
-                       operations[0].atom == DW_OP_bregx && operations[0].number == frame_pointer &&
-                       operations[0].number2 == 2 * sizeof(void*);
-    std::free(frame);
-    return is_so;
-  }
-
   /// The innermost variable, of the scope and those within it that hold the instruction, that has a fixed place in the frame and holds the address.
-  void find_in_scope(Dwarf_Die scope, Dwarf_Addr pc, const std::byte* canonical, const std::byte* address,
+  void find_in_scope(Dwarf_Die scope, Dwarf_Addr pc, const std::byte* frame_base, const std::byte* address,
                      typed_variable& found) {
     for_each_child(&scope, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) && dwarf_haspc(&child, pc) > 0)
-        return find_in_scope(child, pc, canonical, address, found);
+        return find_in_scope(child, pc, frame_base, address, found);
       if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) return;
       Dwarf_Attribute attribute;
       Dwarf_Op* operations = nullptr;
@@ -291,7 +275,7 @@ class program_types {
           dwarf_getlocation_addr(&attribute, pc, &operations, &count, 1) != 1 || count != 1 ||
           operations[0].atom != DW_OP_fbreg)
         return;
-      const std::byte* const base = canonical + static_cast<Dwarf_Sword>(operations[0].number);
+      const std::byte* const base = frame_base + static_cast<Dwarf_Sword>(operations[0].number);
       const char* const name = dwarf_formstring(dwarf_attr_integrate(&child, DW_AT_name, &attribute));
       const std::optional<Dwarf_Die> is = type_of(&child);
       if (name == nullptr || !is) return;
@@ -350,9 +334,9 @@ typed_variable typed_variable_at(const void* address) {
   return program_types::instance().variable(address);
 }
 
-typed_variable variable_in_frame(const void* return_address, const std::byte* canonical, const void* address) {
+typed_variable variable_in_frame(const void* return_address, const std::byte* frame_pointer, const void* address) {
   const std::scoped_lock mine(debug_turn());
-  return program_types::instance().in_frame(return_address, canonical, static_cast<const std::byte*>(address));
+  return program_types::instance().in_frame(return_address, frame_pointer, static_cast<const std::byte*>(address));
 }
 
 uint64_t size_of(type_number type) {

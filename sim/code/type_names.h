@@ -26,8 +26,8 @@ struct typed_variable {
 typed_variable typed_variable_at(const void* address);
 
 /// The variable or parameter that lies there in a frame: of the function that the call returns to, or of one that is inlined there. Those alone that
-/// the function keeps at one place on its stack. `canonical`: the frame's canonical address, which must be 16 bytes behind where its frame pointer points to.
-typed_variable variable_in_frame(const void* return_address, const std::byte* canonical, const void* address);
+/// the function keeps at one place on its stack. `frame_pointer`: where that of the function points to.
+typed_variable variable_in_frame(const void* return_address, const std::byte* frame_pointer, const void* address);
 
 /// 0 of what has no size.
 uint64_t size_of(type_number type);

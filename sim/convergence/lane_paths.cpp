@@ -1,4 +1,5 @@
 #include <heddle/sim/convergence/lane_paths.h>
+#include <heddle/sim/machine/frames.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,20 +11,14 @@ namespace {
 template <typename Take>
 void walk_out(const lane& one, Take&& take) {
   if (!take(one.pending.place)) return;
-  const auto& stack = one.runs.stack();
-  const auto on_stack = [low = stack.low, high = stack.high()](const void* at) {
-    const auto* byte = static_cast<const std::byte*>(at);
-    return byte >= low && byte + 2 * sizeof(void*) <= high;
-  };
-  if (one.pending.frame == nullptr || !on_stack(one.pending.frame)) return;
-  // Each frame holds its caller's frame, and the address to return to behind it.
-  auto* frame = static_cast<void* const*>(one.pending.frame[0]);
-  while (on_stack(frame) && frame[0] != one.first_frame) {
-    if (!take(frame[1])) return;
-    auto* const outer = static_cast<void* const*>(frame[0]);
-    if (outer <= frame) return;
-    frame = outer;
-  }
+  bool innermost = true;
+  for_each_frame(one, one.pending.frame, [&](void* const* frame) {
+    if (innermost) {
+      innermost = false;
+      return true;
+    }
+    return frame[0] != one.first_frame && take(returns_to(one, frame));
+  });
 }
 
 void find_path(const lane& one, call_path& path) {

@@ -1,4 +1,5 @@
 #include <heddle/scheduler/printable.h>
+#include <heddle/sim/machine/frames.h>
 #include <heddle/sim/machine/lane.h>
 
 #include <algorithm>
@@ -16,48 +17,43 @@ std::string name_of(const lane& who) {
   return name_of(*who.of) + " lane " + std::to_string(who.index);
 }
 
-#if defined(__GNUC__)
-__attribute__((no_sanitize("address")))
-#endif
-call_chain
-calls_of(const lane& who, const operation& next) {
+call_chain calls_of(const lane& who, const operation& next) {
   call_chain calls = {next.place};
-  const auto& stack = who.runs.stack();
-  const auto on_stack = [&](const void* at) {
-    const auto* byte = static_cast<const std::byte*>(at);
-    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-  };
-  if (next.frame == nullptr || !on_stack(next.frame)) return calls;
-  // Each frame holds its caller's frame, and the address to return to behind it.
-  auto* frame = static_cast<void* const*>(next.frame[0]);
-  for (size_t n = 1; n < calls.size() && on_stack(frame) && frame[1] != nullptr; ++n) {
-    calls[n] = frame[1];
-    auto* const outer = static_cast<void* const*>(frame[0]);
-    if (outer <= frame) break;
-    frame = outer;
-  }
+  size_t n = 0;
+  for_each_frame(who, next.frame, [&](void* const* frame) {
+    if (frame[1] == nullptr) return false;
+    if (n != 0) calls[n] = returns_to(who, frame);
+    return ++n < calls.size();
+  });
   return calls;
 }
 
 call_chain calls_of(const lane& who) { return calls_of(who, who.pending); }
 
 stack_frame frame_around(const lane& who, const void* address) {
-  const auto& stack = who.runs.stack();
+  stack_frame found;
   const auto* const wanted = static_cast<const std::byte*>(address);
-  auto* frame = who.pending.frame;
-  const auto on_stack = [&](const void* at) {
-    const auto* byte = static_cast<const std::byte*>(at);
-    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-  };
-  while (frame != nullptr && on_stack(frame) && on_stack(frame[0]) && frame[1] != nullptr) {
-    auto* const outer = static_cast<void* const*>(frame[0]);
-    if (outer <= frame || wanted < reinterpret_cast<const std::byte*>(frame)) break;
+  for_each_frame(who, who.pending.frame, [&](void* const* frame) {
+    const auto* const outer = static_cast<const std::byte*>(frame[0]);
+    if (frame[1] == nullptr || !is_on_stack(who, outer) || wanted < reinterpret_cast<const std::byte*>(frame))
+      return false;
     // Behind the outer frame pointer come the address to return to and the frame that called.
-    const auto* const canonical = reinterpret_cast<const std::byte*>(outer + 2);
-    if (wanted < canonical) return {.returns_to = frame[1], .canonical = canonical};
-    frame = outer;
-  }
-  return {};
+    if (wanted >= outer + 2 * sizeof(void*)) return true;
+    found = {.returns_to = returns_to(who, frame), .frame_pointer = outer};
+    return false;
+  });
+  return found;
+}
+
+bool detour_return(lane& self, const operation& next, const void* place) {
+  if (detour_address() == nullptr) return false;
+  for_each_frame(self, next.frame, [&](void* const* frame) {
+    if (frame[1] != place) return true;
+    self.assumed.returns_to = place;
+    const_cast<const void*&>(reinterpret_cast<const void* const&>(frame[1])) = detour_address();
+    return false;
+  });
+  return self.assumed.returns_to != nullptr;
 }
 
 std::string lanes_in(uint64_t mask) {

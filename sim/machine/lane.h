@@ -75,9 +75,11 @@ class cycle_finder {
 
 /// What a lane owes to what the run assumes (sim/run/assumptions.h).
 struct assumed_operations {
-  const site_change* due = nullptr;  ///< it has performed an operation behind which something is added
-  const void* place = nullptr;       ///< of that operation
-  uint64_t met = 0;                  ///< the mask of its last collective; 0: none yet
+  const site_change* due = nullptr;     ///< it has performed an operation behind which something is added
+  const void* place = nullptr;          ///< of that operation
+  uint64_t met = 0;                     ///< the mask of its last collective; 0: none yet
+  const site_change* shares = nullptr;  ///< with `returns_to`: a variable is shared there
+  const void* returns_to = nullptr;     ///< where the call goes on that takes a detour (detour.h)
   bool is_adding = false;
   bool in_same_call =
       false;  ///< its next operation belongs to the call that its last one was in, as one of them was added
@@ -286,14 +288,17 @@ call_chain calls_of(const lane& who);
 /// The same of another operation, which it is about to make.
 call_chain calls_of(const lane& who, const operation& next);
 
-/// A frame on a lane's stack: where its function goes on, and its canonical address, behind the return address to its caller.
+/// A frame on a lane's stack: where its function goes on, and where its frame pointer points to.
 struct stack_frame {
   const void* returns_to = nullptr;
-  const std::byte* canonical = nullptr;
+  const std::byte* frame_pointer = nullptr;
   bool operator==(const stack_frame&) const = default;
 };
 /// The frame that the address lies in, of those that calls_of() goes through; without `returns_to` where there is none.
 stack_frame frame_around(const lane& who, const void* address);
+/// Has the call return by the simulator (detour.h) that is made for the operation and returns to `place`; false where it is not known where that
+/// is noted.
+bool detour_return(lane& self, const operation& next, const void* place);
 
 /// The lane's bit in masks of its wave.
 inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }

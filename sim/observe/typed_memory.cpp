@@ -57,7 +57,7 @@ typed_memory::part typed_memory::in_frame(const void* address, size_t size_bytes
   if (known == frames_.end()) return {};
   part found;
   for (const frame& each : known->second) {
-    const typed_variable variable = variable_in_frame(each.where.returns_to, each.where.canonical, address);
+    const typed_variable variable = variable_in_frame(each.where.returns_to, each.where.frame_pointer, address);
     part here;
     if (variable.base != nullptr)
       here = in_variable(variable, static_cast<const std::byte*>(address), size_bytes, " of " + name_of(*each.of));

@@ -80,6 +80,11 @@ bool read_word(std::string_view word, site_change& into) {
       into.plain_order = order->order;
       return true;
     }
+  constexpr std::string_view of_variable = "after:broadcast.";
+  if (word.starts_with(of_variable)) {
+    into.shares = word.substr(of_variable.size());
+    return !into.shares.empty();
+  }
   if (word.starts_with("before:")) return read_added(word.substr(7), into.before);
   if (word.starts_with("after:")) return read_added(word.substr(6), into.after);
   return false;
@@ -105,7 +110,8 @@ std::string read_one(std::string_view text, assumption& into) {
              "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst (plain.relaxed and so on, of a plain "
              "access), wave, block, device, system, or "
              "before: or "
-             "after: with fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same or sync_block";
+             "after: with fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same or sync_block, or "
+             "after:broadcast.VARIABLE";
   return {};
 }
 
@@ -188,15 +194,25 @@ void assumptions::take(const std::string& text) {
     if (each.change.reach) same->second.reach = each.change.reach;
     if (each.change.before.kind != operation_kind::none) same->second.before = each.change.before;
     if (each.change.after.kind != operation_kind::none) same->second.after = each.change.after;
+    if (!each.change.shares.empty()) same->second.shares = each.change.shares;
   }
 }
+
+namespace {
+
+/// On a stack of the system's: a lane's may be too small for what reads debug information.
+template <typename Work>
+void on_large_stack(const Work& work) {
+  std::thread(work).join();
+}
+
+}  // namespace
 
 const assumptions::known_place& assumptions::look_up(const void* place) {
   const auto [entry, fresh] = known_.try_emplace(place);
   if (!fresh) return entry->second;
-  // On a stack of the system's: a lane's may be too small for what reads debug information.
   std::vector<source_line> lines;
-  std::thread([&] { lines = inlined_at(place); }).join();
+  on_large_stack([&] { lines = inlined_at(place); });
   const auto line = std::find_if(lines.begin(), lines.end(),
                                  [](const source_line& each) { return !each.file.empty() && !is_plumbing(each); });
   entry->second.is_plumbing = line == lines.end();
@@ -206,13 +222,21 @@ const assumptions::known_place& assumptions::look_up(const void* place) {
   return entry->second;
 }
 
-const site_change* assumptions::at(const lane& self) {
-  if (self.pending.place == nullptr) return nullptr;
-  const known_place& innermost = look_up(self.pending.place);
-  if (!innermost.is_plumbing) return innermost.change;
+assumptions::found assumptions::at(const lane& self) {
   for (const void* const place : calls_of(self)) {
     if (place == nullptr) break;
-    if (const known_place& outer = look_up(place); !outer.is_plumbing) return outer.change;
+    if (const known_place& known = look_up(place); !known.is_plumbing) return {.change = known.change, .place = place};
+  }
+  return {};
+}
+
+const local_integer* assumptions::integer_at(const void* place, const std::string& name, std::string* others) {
+  const auto [entry, fresh] = integers_.try_emplace(place);
+  std::vector<local_integer>& all = entry->second;
+  if (fresh) on_large_stack([&] { all = integers_at(place); });
+  for (const local_integer& each : all) {
+    if (each.name == name) return &each;
+    if (others != nullptr) *others += (others->empty() ? "" : ", ") + each.name;
   }
   return nullptr;
 }
@@ -275,9 +299,16 @@ void assume(execution& here, lane& self) {
     mine.in_same_call = false;
     self.pending = next;
   }
-  const site_change* const found = here.assumed().at(self);
+  const auto [found, place] = here.assumed().at(self);
   if (is_collective(next.kind)) mine.met = next.mask;
   if (found == nullptr) return;
+  if (!found->shares.empty() && !self.is_host() &&
+      (is_collective(next.kind) || next.kind == operation_kind::active_mask)) {
+    mine.shares = found;
+    if (!detour_return(self, next, place))
+      here.core().end(self, scheduler::verdict::unsupported,
+                      "after:broadcast." + found->shares + ": it is not known where the call returns from");
+  }
   if (found->before.kind != operation_kind::none && !self.in_same_call) {
     add(here, self, found->before, next, next.place);
     mine.in_same_call = true;

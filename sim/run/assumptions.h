@@ -1,8 +1,10 @@
 // What a run assumes of the program that is not so: other orders and scopes, fences and barriers that stand nowhere, by source line.
 #pragma once
 
+#include <heddle/sim/code/local_variables.h>
 #include <heddle/sim/machine/lane.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +31,8 @@ struct site_change {
   std::optional<scope> reach = std::nullopt;
   added_operation before = {};
   added_operation after = {};
+  std::string shares =
+      {};  ///< the local variable that all lanes of a collective, or of an active mask, have from its first lane behind it
 };
 
 struct assumption {
@@ -38,7 +42,8 @@ struct assumption {
 };
 
 /// "FILE:LINE=CHANGE", several with commas between them. A CHANGE is an order, "plain." and an order, a scope, "before:" or "after:" with "fence.ORDER.SCOPE",
-/// "proxy_fence", "sync_lanes", "sync_same" or "sync_block"; several with "+" between them. Or one line that says what is wrong.
+/// "proxy_fence", "sync_lanes", "sync_same" or "sync_block", "after:broadcast." and a variable; several with "+" between them. Or one line that says what
+/// is wrong.
 struct assumptions_or_error {
   std::vector<assumption> all;
   std::string error;
@@ -51,8 +56,14 @@ class assumptions {
   /// Throws std::invalid_argument, with one line, where the text cannot be read.
   void take(const std::string& text);
   bool any() const { return !changes_.empty(); }
-  /// How the lane's pending operation is changed; null: it stays as it is.
-  const site_change* at(const lane& self);
+  /// How the lane's pending operation is changed, and where the call to it returns to in that line; null: it stays as it is.
+  struct found {
+    const site_change* change = nullptr;
+    const void* place = nullptr;
+  };
+  found at(const lane& self);
+  /// The variable of that name where a call returns to; null where it has no place there. `others` says which have one.
+  const local_integer* integer_at(const void* place, const std::string& name, std::string* others);
 
  private:
   struct known_place {
@@ -63,7 +74,8 @@ class assumptions {
 
   std::string text_;
   std::vector<std::pair<source_line, site_change>> changes_;
-  std::unordered_map<const void*, known_place> known_;  ///< by return address
+  std::unordered_map<const void*, known_place> known_;          ///< by return address
+  std::map<const void*, std::vector<local_integer>> integers_;  ///< likewise
 };
 
 /// The operation, as it is with the order and scope of the change.

@@ -129,7 +129,8 @@ json to_text(const site& of) {
           of.times,
           of.rank,
           of.now,
-          of.is_copied};
+          of.is_copied,
+          of.variables};
 }
 
 site site_in(const json& text) {
@@ -142,7 +143,8 @@ site site_in(const json& text) {
           .has_siblings = text.at(5),
           .is_copied = text.at(9),
           .times = text.at(6),
-          .rank = text.at(7)};
+          .rank = text.at(7),
+          .variables = text.at(10)};
 }
 
 struct sites_and_places {

@@ -1,3 +1,4 @@
+#include <heddle/sim/code/local_variables.h>
 #include <heddle/tools/mend/sites.h>
 
 #include <algorithm>
@@ -30,8 +31,10 @@ bool modifies(operation_kind kind) {
 }
 bool is_plain(operation_kind kind) { return kind == operation_kind::plain_load || kind == operation_kind::plain_store; }
 bool is_access(operation_kind kind) { return loads(kind) || stores(kind) || modifies(kind); }
+/// Whether it tells a lane which others are with it, or is done together with these.
+bool is_meeting(operation_kind kind) { return sim::is_collective(kind) || kind == operation_kind::active_mask; }
 bool is_site(operation_kind kind) {
-  return is_access(kind) || kind == operation_kind::fence || sim::is_collective(kind) || is_barrier(kind);
+  return is_access(kind) || kind == operation_kind::fence || is_meeting(kind) || is_barrier(kind);
 }
 
 /// Words of 8 bytes that several lanes access.
@@ -97,11 +100,20 @@ class nearness {
   std::set<uint64_t> words_;
 };
 
-std::string line_of(const run_record& run, const run_record::step& one) {
-  if (one.calls == run_record::none) return {};
+/// The innermost line of the code under test; null where none is known.
+const sim::source_line* line_of(const run_record& run, const run_record::step& one) {
+  if (one.calls == run_record::none) return nullptr;
   for (const sim::source_line& line : run.call_chains[one.calls])
-    if (!line.file.empty()) return line.where();
-  return {};
+    if (!line.file.empty()) return &line;
+  return nullptr;
+}
+
+/// Adds the variables that a call which returns there leaves where they can be changed.
+void note_variables(std::vector<std::string>& all, const void* return_address) {
+  constexpr size_t most = 16;
+  for (sim::local_integer& each : sim::integers_at(return_address))
+    if (all.size() < most && std::find(all.begin(), all.end(), each.name) == all.end())
+      all.push_back(std::move(each.name));
 }
 
 /// "load acquire system": its last words say order and scope.
@@ -139,12 +151,14 @@ std::vector<site> sites_of(const run_record& run) {
   std::vector<uint32_t> lanes_of_wave(run.waves.size());
   for (const run_record::actor& each : run.actors) ++lanes_of_wave[each.wave];
   std::vector<site> all;
+  std::set<const void*> looked_at;
   // Those that come last come first, where they are as near.
   for (size_t n = run.steps.size(); n-- > 0;) {
     const run_record::step& each = run.steps[n];
     if (!is_site(each.kind) || (is_access(each.kind) && !shared.has(each))) continue;
-    const std::string where = line_of(run, each);
-    if (where.empty()) continue;
+    const sim::source_line* const line = line_of(run, each);
+    if (line == nullptr) continue;
+    const std::string where = line->where();
     memory_order order = memory_order::relaxed;
     scope reach = scope::system;
     read_words(run.texts[each.operation], order, reach);
@@ -164,6 +178,8 @@ std::vector<site> sites_of(const run_record& run) {
     at->has_siblings = at->has_siblings || (!run.waves[wave].host && lanes_of_wave[wave] > 1);
     at->is_copied = at->is_copied || (is_access(each.kind) && shared.is_copied(each));
     at->rank = std::min(at->rank, near.of(each, run.first_step + n));
+    if (at->has_siblings && is_meeting(each.kind) && looked_at.insert(line->address).second)
+      note_variables(at->variables, line->address);
     ++at->times;
   }
   std::stable_sort(all.begin(), all.end(), [](const site& one, const site& other) { return one.rank < other.rank; });
@@ -179,6 +195,7 @@ constexpr uint32_t cost_of_scope = 10;
 constexpr uint32_t cost_of_atomic = 12;
 constexpr uint32_t cost_of_fence = 30;
 constexpr uint32_t cost_of_meeting = 40;
+constexpr uint32_t cost_of_broadcast = 45;
 constexpr uint32_t cost_of_total = 60;
 
 /// The changes of one site, as they are listed.
@@ -276,6 +293,10 @@ std::vector<site_assumption> stronger(const site& at) {
     made.add_beside("before", "sync_same", same, cost_of_meeting + 1);
     made.add_beside("after", "sync_same", same, cost_of_meeting + 1);
   }
+  for (const std::string& each : at.variables)
+    made.add("after:broadcast." + each,
+             "broadcast " + each + " behind this " + noun_of(at) + ": its lanes have different values of it",
+             cost_of_broadcast);
   return made.take();
 }
 

@@ -24,6 +24,8 @@ struct site {
   /// How near it is to the finding: 0 for the edge that is missing, or where none is known for the choices that decided; 1 for the
   /// accesses that race; 2 for others of the same words; 3 for the rest.
   uint32_t rank = 3;
+  /// Of a collective, or of a look at which lanes are together, in waves of several lanes: local variables that lanes may have different values of.
+  std::vector<std::string> variables = {};
 };
 
 /// What a run may assume of a site.
