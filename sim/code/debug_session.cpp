@@ -20,8 +20,6 @@ Dwfl* open_session() {
   return session;
 }
 
-constexpr Dwarf_Word frame_pointer = 6;  // rbp
-
 /// Whether the canonical address of the frame is behind its caller's frame pointer and the address to return to, where its own points to.
 bool has_usual_frame(Dwarf_Addr at) {
   Dwarf_Addr bias = 0;
@@ -31,7 +29,7 @@ bool has_usual_frame(Dwarf_Addr at) {
   Dwarf_Op* operations = nullptr;
   size_t count = 0;
   const bool is_so = dwarf_frame_cfa(frame, &operations, &count) == 0 && count == 1 &&
-                     operations[0].atom == DW_OP_bregx && operations[0].number == frame_pointer &&
+                     operations[0].atom == DW_OP_bregx && operations[0].number == register_of_frames &&
                      operations[0].number2 == 2 * sizeof(void*);
   std::free(frame);
   return is_so;
@@ -51,7 +49,7 @@ std::optional<int64_t> frame_base_at(Dwarf_Die* function, Dwarf_Addr at) {
   if (dwarf_attr_integrate(function, DW_AT_frame_base, &attribute) == nullptr ||
       dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1)
     return std::nullopt;
-  if (operations[0].atom == DW_OP_reg0 + frame_pointer) return 0;
+  if (operations[0].atom == DW_OP_reg0 + register_of_frames) return 0;
   if (operations[0].atom != DW_OP_call_frame_cfa || !has_usual_frame(at)) return std::nullopt;
   return int64_t{2 * sizeof(void*)};
 }

@@ -20,6 +20,9 @@ std::mutex& debug_turn();
 /// The function that the call which returns there stands in, and behind it those that are inlined around the call, the innermost last.
 std::vector<Dwarf_Die> functions_around(const void* return_address);
 
+/// rbp, as DWARF counts: the frame pointer.
+constexpr uint32_t register_of_frames = 6;
+
 /// How many bytes above where its frame pointer points to the function's variables are counted from, at the address `at`; nothing where they are
 /// counted from something else, as in a frame that is aligned.
 std::optional<int64_t> frame_base_at(Dwarf_Die* function, Dwarf_Addr at);

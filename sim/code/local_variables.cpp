@@ -10,7 +10,6 @@
 namespace heddle::sim {
 namespace {
 
-constexpr uint32_t frame_pointer = 6;  // rbp
 // rbx, r12 to r15.
 bool is_preserved(uint64_t number) { return number == 3 || (number >= 12 && number <= 15); }
 
@@ -89,7 +88,7 @@ class variables_at {
     }
     if (only.atom == DW_OP_fbreg && frame_base_)
       made.offset = *frame_base_ + static_cast<Dwarf_Sword>(only.number);
-    else if (only.atom == DW_OP_breg0 + frame_pointer)
+    else if (only.atom == DW_OP_breg0 + register_of_frames)
       made.offset = static_cast<Dwarf_Sword>(only.number);
     else
       return std::nullopt;
