@@ -1,5 +1,6 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/sim/code/local_variables.h>
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/code/type_names.h>
 #include <heddle/sim/faults/crash.h>
@@ -27,6 +28,7 @@ thread_local tests::fake_run* running = nullptr;  // a machine is used by one th
 }  // namespace
 
 std::vector<source_line> inlined_at(const void*) { return {}; }
+std::vector<local_integer> integers_at(const void*) { return {}; }
 std::optional<std::string> wrong_assumption(const std::string&) { return std::nullopt; }
 // No run stops here.
 std::string debugger_stops::add(const std::string&) { return {}; }
