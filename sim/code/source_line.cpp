@@ -334,9 +334,18 @@ bool is_plumbing(const source_line& line) {
          file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
 }
 
+namespace {
+/// Whether the path has this end, of whole names.
+bool ends_in(const std::string& path, const std::string& file) {
+  return path.ends_with(file) &&
+         (path.size() == file.size() || file.starts_with('/') || path[path.size() - file.size() - 1] == '/');
+}
+}  // namespace
+
+// A path may be given whole though lines have it shortened.
 bool is_in_file(const source_line& line, const std::string& file) {
-  return line.file.ends_with(file) && (line.file.size() == file.size() || file.starts_with('/') ||
-                                       line.file[line.file.size() - file.size() - 1] == '/');
+  if (ends_in(line.file, file)) return true;
+  return file.size() > line.file.size() && ends_in(file, line.file) && ends_in(source_folder() + "/" + line.file, file);
 }
 
 static constexpr std::string_view name_of_registration = "a lambda of heddle_registers_main";

@@ -208,17 +208,20 @@ void on_large_stack(const Work& work) {
 
 }  // namespace
 
+void assumptions::look_at_lines(const void* place, known_place& into) const {
+  const std::vector<source_line> lines = inlined_at(place);
+  const auto line = std::find_if(lines.begin(), lines.end(),
+                                 [](const source_line& each) { return !each.file.empty() && !is_plumbing(each); });
+  into.is_plumbing = line == lines.end();
+  if (line == lines.end()) return;
+  for (const auto& [site, change] : changes_)
+    if (line->line == site.line && is_in_file(*line, site.file)) into.change = &change;
+}
+
 const assumptions::known_place& assumptions::look_up(const void* place) {
   const auto [entry, fresh] = known_.try_emplace(place);
   if (!fresh) return entry->second;
-  std::vector<source_line> lines;
-  on_large_stack([&] { lines = inlined_at(place); });
-  const auto line = std::find_if(lines.begin(), lines.end(),
-                                 [](const source_line& each) { return !each.file.empty() && !is_plumbing(each); });
-  entry->second.is_plumbing = line == lines.end();
-  if (line == lines.end()) return entry->second;
-  for (const auto& [site, change] : changes_)
-    if (is_in_file(*line, site.file) && line->line == site.line) entry->second.change = &change;
+  on_large_stack([&] { look_at_lines(place, entry->second); });
   return entry->second;
 }
 

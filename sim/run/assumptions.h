@@ -71,6 +71,7 @@ class assumptions {
     bool is_plumbing = false;  ///< the line is that of a caller
   };
   const known_place& look_up(const void* place);
+  void look_at_lines(const void* place, known_place& into) const;
 
   std::string text_;
   std::vector<std::pair<source_line, site_change>> changes_;
