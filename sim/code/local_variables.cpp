@@ -34,17 +34,17 @@ class variables_at {
   variables_at(Dwarf_Die* function, Dwarf_Addr returns_to, Dwarf_Addr bias)
       : returns_to_(returns_to), bias_(bias), frame_base_(frame_base_at(function, returns_to)) {}
 
-  void look_into(Dwarf_Die scope, size_t depth) {
+  void look_into(Dwarf_Die scope, size_t depth, uint32_t nesting) {
     Dwarf_Die child;
     if (dwarf_child(&scope, &child) != 0) return;
     do {
       const int tag = dwarf_tag(&child);
+      const bool is_inlined = tag == DW_TAG_inlined_subroutine;
       // The call belongs to its scope; the instruction behind it may not.
-      if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
-          dwarf_haspc(&child, returns_to_ - bias_ - 1) > 0)
-        look_into(child, depth + 1);
+      if ((tag == DW_TAG_lexical_block || is_inlined) && dwarf_haspc(&child, returns_to_ - bias_ - 1) > 0)
+        look_into(child, depth + 1, nesting + (is_inlined ? 1 : 0));
       else if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
-        look_at(child, depth);
+        look_at(child, depth, nesting);
     } while (dwarf_siblingof(&child, &child) == 0);
   }
 
@@ -55,7 +55,7 @@ class variables_at {
   }
 
  private:
-  void look_at(Dwarf_Die variable, size_t depth) {
+  void look_at(Dwarf_Die variable, size_t depth, uint32_t nesting) {
     Dwarf_Attribute attribute;
     const char* const name = dwarf_formstring(dwarf_attr_integrate(&variable, DW_AT_name, &attribute));
     const uint32_t size_bytes = name == nullptr ? 0 : bytes_of_integer(&variable);
@@ -64,6 +64,7 @@ class variables_at {
     if (!one) return;
     one->name = name;
     one->size_bytes = size_bytes;
+    one->nesting = nesting;
     const auto known =
         std::find_if(found_.begin(), found_.end(), [&](const auto& each) { return each.second.name == name; });
     if (known == found_.end())
@@ -110,7 +111,7 @@ std::vector<local_integer> integers_at(const void* return_address) {
   const auto returns_to = reinterpret_cast<uintptr_t>(return_address);
   if (around.empty() || dwfl_addrdie(debug_session(), returns_to - 1, &bias) == nullptr) return {};
   variables_at looking(&around.front(), returns_to, bias);
-  looking.look_into(around.front(), 0);
+  looking.look_into(around.front(), 0, 0);
   return looking.take();
 }
 

@@ -11,6 +11,7 @@ namespace heddle::sim {
 struct local_integer {
   enum class kept_in : uint8_t { saved_register, frame };
   std::string name;
+  uint32_t nesting = 0;  ///< of how many inlined calls: 0 of the function that the call stands in itself
   uint32_t size_bytes = 0;
   kept_in kept = kept_in::frame;
   uint32_t register_number = 0;  ///< as DWARF counts; of those that calls preserve

@@ -177,10 +177,12 @@ void assumptions::take(const std::string& text) {
   text_ = text;
   known_.clear();
   changes_.clear();
+  shares_any_ = false;
   for (assumption& each : read.all) {
     source_line site;
     site.file = std::move(each.file);
     site.line = each.line;
+    shares_any_ = shares_any_ || !each.change.shares.empty();
     // What is said of one line more than once adds up.
     const auto same = std::find_if(changes_.begin(), changes_.end(), [&](const auto& other) {
       return other.first.file == site.file && other.first.line == site.line;
@@ -209,13 +211,16 @@ void on_large_stack(const Work& work) {
 }  // namespace
 
 void assumptions::look_at_lines(const void* place, known_place& into) const {
-  const std::vector<source_line> lines = inlined_at(place);
-  const auto line = std::find_if(lines.begin(), lines.end(),
-                                 [](const source_line& each) { return !each.file.empty() && !is_plumbing(each); });
-  into.is_plumbing = line == lines.end();
-  if (line == lines.end()) return;
-  for (const auto& [site, change] : changes_)
-    if (line->line == site.line && is_in_file(*line, site.file)) into.change = &change;
+  into.is_plumbing = true;
+  for (const source_line& line : inlined_at(place)) {
+    if (line.file.empty() || is_plumbing(line)) continue;
+    for (const auto& [site, change] : changes_) {
+      if (line.line != site.line || !is_in_file(line, site.file)) continue;
+      if (into.is_plumbing) into.change = &change;
+      if (!change.shares.empty() && into.shares == nullptr) into.shares = &change;
+    }
+    into.is_plumbing = false;
+  }
 }
 
 const assumptions::known_place& assumptions::look_up(const void* place) {
@@ -226,11 +231,20 @@ const assumptions::known_place& assumptions::look_up(const void* place) {
 }
 
 assumptions::found assumptions::at(const lane& self) {
+  found made;
+  bool is_innermost = true;
   for (const void* const place : calls_of(self)) {
     if (place == nullptr) break;
-    if (const known_place& known = look_up(place); !known.is_plumbing) return {.change = known.change, .place = place};
+    const known_place& known = look_up(place);
+    if (is_innermost) made.change = known.change;
+    is_innermost = is_innermost && known.is_plumbing;
+    if (known.shares != nullptr) {
+      made.shares = known.shares;
+      made.place = place;
+    }
+    if (known.shares != nullptr || (!is_innermost && !shares_any_)) break;
   }
-  return {};
+  return made;
 }
 
 const local_integer* assumptions::integer_at(const void* place, const std::string& name, std::string* others) {
@@ -302,16 +316,15 @@ void assume(execution& here, lane& self) {
     mine.in_same_call = false;
     self.pending = next;
   }
-  const auto [found, place] = here.assumed().at(self);
+  const auto [found, shares, place] = here.assumed().at(self);
   if (is_collective(next.kind)) mine.met = next.mask;
-  if (found == nullptr) return;
-  if (!found->shares.empty() && !self.is_host() &&
-      (is_collective(next.kind) || next.kind == operation_kind::active_mask)) {
-    mine.shares = found;
+  if (shares != nullptr && !self.is_host() && (is_collective(next.kind) || next.kind == operation_kind::active_mask)) {
+    mine.shares = shares;
     if (!detour_return(self, next, place))
       here.core().end(self, scheduler::verdict::unsupported,
-                      "after:broadcast." + found->shares + ": it is not known where the call returns from");
+                      "after:broadcast." + shares->shares + ": it is not known where the call returns from");
   }
+  if (found == nullptr) return;
   if (found->before.kind != operation_kind::none && !self.in_same_call) {
     add(here, self, found->before, next, next.place);
     mine.in_same_call = true;

@@ -56,9 +56,11 @@ class assumptions {
   /// Throws std::invalid_argument, with one line, where the text cannot be read.
   void take(const std::string& text);
   bool any() const { return !changes_.empty(); }
-  /// How the lane's pending operation is changed, and where the call to it returns to in that line; null: it stays as it is.
+  /// How the lane's pending operation is changed; null: it stays as it is. And what is shared behind the call that led there and returns to `place`:
+  /// that may be a call of any line that is under way.
   struct found {
     const site_change* change = nullptr;
+    const site_change* shares = nullptr;
     const void* place = nullptr;
   };
   found at(const lane& self);
@@ -68,6 +70,7 @@ class assumptions {
  private:
   struct known_place {
     const site_change* change = nullptr;
+    const site_change* shares = nullptr;
     bool is_plumbing = false;  ///< the line is that of a caller
   };
   const known_place& look_up(const void* place);
@@ -75,6 +78,7 @@ class assumptions {
 
   std::string text_;
   std::vector<std::pair<source_line, site_change>> changes_;
+  bool shares_any_ = false;
   std::unordered_map<const void*, known_place> known_;          ///< by return address
   std::map<const void*, std::vector<local_integer>> integers_;  ///< likewise
 };

@@ -47,6 +47,13 @@ void uneven_lanes(const parameters& set) {
   auto* const made = on.allocate_device<table>(1, "table");
   on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")}, writes{made, set.count("calls")});
   on.synchronize();
+  table found;
+  on.copy(&found, made, sizeof found);
+  for (uint32_t lane = 0; lane < set.count("lanes"); ++lane) {
+    uint64_t written = 0;
+    for (const auto& slot : found.written) written += slot[lane];
+    HEDDLE_CHECK(written == uint64_t{set.count("waves")} * set.count("calls"), "a write is lost");
+  }
 }
 
 const bool registered =

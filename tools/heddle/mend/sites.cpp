@@ -109,11 +109,16 @@ const sim::source_line* line_of(const run_record& run, const run_record::step& o
 }
 
 /// Adds the variables that a call which returns there leaves where they can be changed.
-void note_variables(std::vector<std::string>& all, const void* return_address) {
+void note_variables(std::vector<std::pair<std::string, std::string>>& all, const void* return_address) {
   constexpr size_t most = 16;
-  for (sim::local_integer& each : sim::integers_at(return_address))
-    if (all.size() < most && std::find(all.begin(), all.end(), each.name) == all.end())
-      all.push_back(std::move(each.name));
+  const std::vector<sim::source_line> lines = sim::inlined_at(return_address);
+  for (const sim::local_integer& each : sim::integers_at(return_address)) {
+    if (each.nesting >= lines.size()) continue;
+    const sim::source_line& line = lines[lines.size() - 1 - each.nesting];
+    if (line.file.empty() || sim::is_plumbing(line)) continue;
+    std::pair one(line.where(), each.name);
+    if (all.size() < most && std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+  }
 }
 
 /// "load acquire system": its last words say order and scope.
@@ -178,8 +183,9 @@ std::vector<site> sites_of(const run_record& run) {
     at->has_siblings = at->has_siblings || (!run.waves[wave].host && lanes_of_wave[wave] > 1);
     at->is_copied = at->is_copied || (is_access(each.kind) && shared.is_copied(each));
     at->rank = std::min(at->rank, near.of(each, run.first_step + n));
-    if (at->has_siblings && is_meeting(each.kind) && looked_at.insert(line->address).second)
-      note_variables(at->variables, line->address);
+    if (at->has_siblings && is_meeting(each.kind))
+      for (const sim::source_line& call : run.call_chains[each.calls])
+        if (looked_at.insert(call.address).second) note_variables(at->variables, call.address);
     ++at->times;
   }
   std::stable_sort(all.begin(), all.end(), [](const site& one, const site& other) { return one.rank < other.rank; });
@@ -204,8 +210,11 @@ class changes_of {
   explicit changes_of(const site& at) : at_(at) {}
 
   void add(const std::string& words, const std::string& advice, uint32_t cost) {
+    add_at(at_.where, words, advice, cost);
+  }
+  void add_at(const std::string& where, const std::string& words, const std::string& advice, uint32_t cost) {
     made_.push_back(
-        {.where = at_.where, .words = words, .advice = advice, .cost = cost, .rank = at_.rank, .times = at_.times});
+        {.where = where, .words = words, .advice = advice, .cost = cost, .rank = at_.rank, .times = at_.times});
   }
   /// The same operation with an order, and every scope that is as wide or wider.
   void add_order(memory_order order, uint32_t cost) {
@@ -293,10 +302,10 @@ std::vector<site_assumption> stronger(const site& at) {
     made.add_beside("before", "sync_same", same, cost_of_meeting + 1);
     made.add_beside("after", "sync_same", same, cost_of_meeting + 1);
   }
-  for (const std::string& each : at.variables)
-    made.add("after:broadcast." + each,
-             "broadcast " + each + " behind this " + noun_of(at) + ": its lanes have different values of it",
-             cost_of_broadcast);
+  for (const auto& [where, name] : at.variables)
+    made.add_at(where, "after:broadcast." + name,
+                "broadcast " + name + " behind this " + noun_of(at) + ", so that its lanes agree on it",
+                cost_of_broadcast);
   return made.take();
 }
 

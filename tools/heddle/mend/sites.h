@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::tools {
@@ -24,8 +25,9 @@ struct site {
   /// How near it is to the finding: 0 for the edge that is missing, or where none is known for the choices that decided; 1 for the
   /// accesses that race; 2 for others of the same words; 3 for the rest.
   uint32_t rank = 3;
-  /// Of a collective, or of a look at which lanes are together, in waves of several lanes: local variables that lanes may have different values of.
-  std::vector<std::string> variables = {};
+  /// Of a collective, or of a look at which lanes are together, in waves of several lanes: local variables that lanes may have different values of,
+  /// each with the line of its function that is under way.
+  std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
 /// What a run may assume of a site.
