@@ -29,6 +29,7 @@ thread_local tests::fake_run* running = nullptr;  // a machine is used by one th
 
 std::vector<source_line> inlined_at(const void*) { return {}; }
 std::vector<local_integer> integers_at(const void*) { return {}; }
+bool is_plumbing(const source_line&) { return false; }
 std::optional<std::string> wrong_assumption(const std::string&) { return std::nullopt; }
 // No run stops here.
 std::string debugger_stops::add(const std::string&) { return {}; }
