@@ -55,6 +55,8 @@ class search {
   uint64_t attempts() const { return attempts_; }
   uint64_t schedules() const { return schedules_; }
   size_t lines() const { return lines_.size(); }
+  /// Whether variables were broadcast among the changes.
+  bool has_broadcast() const { return has_broadcast_; }
 
  private:
   static constexpr size_t answers_wanted = 5;
@@ -72,6 +74,9 @@ class search {
   void look(const attempt& assumed, const scheduler::trace& found) {
     if (assumed.changes.size() >= changes_max_ || interrupt_flag()) return;
     std::vector<site_assumption> changes = changes_for(assumed, found);
+    has_broadcast_ = has_broadcast_ || std::any_of(changes.begin(), changes.end(), [](const site_assumption& each) {
+                       return each.words.starts_with("after:broadcast.");
+                     });
     std::vector<step_on> further;
     try_singles(assumed, found, changes, further);
     if (!answers_.empty() || interrupt_flag()) return;
@@ -224,6 +229,7 @@ class search {
   std::vector<answer> partial_;
   std::vector<attempt> firsts_;
   std::set<std::string> lines_;
+  bool has_broadcast_ = false;
   uint64_t attempts_ = 0;
   uint64_t schedules_ = 0;
 };
@@ -279,6 +285,10 @@ void print_text(const scheduler::trace& recorded, const search& made, double sec
     std::cout
         << "  no change that was tried ends it with all others: it may not be a matter of orders, scopes, fences and "
            "barriers\n";
+  if (made.answers().empty() && made.has_broadcast())
+    std::cout
+        << "  variables were broadcast where the compiler keeps them; built by -Og the program has more that lie in "
+           "one place\n";
   std::cout << "  tried " << grouped(made.attempts()) << " changes of " << grouped(made.lines()) << " lines in "
             << grouped(made.schedules()) << " schedules, " << static_cast<uint64_t>(seconds + 0.5) << " s\n";
 }
