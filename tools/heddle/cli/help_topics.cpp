@@ -40,10 +40,11 @@ of a campaign: a stronger order, a wider scope, a fence, sync_lanes, a plain
 access that becomes an atomic one, a local variable that is broadcast. Nothing
 is compiled; the run assumes the change, at all operations of a source line. One
 change is tried before two, a cheap one before a dear one, and first where the
-finding says that an order is missing. Each is tried with the finding's schedule, then in a campaign; then
-verify goes through all runs, for at most 10 s, for the first three answers. An
-answer names the lines, what to do there, what was explored, and the options
-that repeat it. Where no change ends everything, those that end this finding.
+finding says that an order is missing. Each is tried with the finding's
+schedule, then in a campaign; then verify goes through all runs, for at most
+10 s, for the first three answers. An answer names the lines, what to do there,
+what was explored, and the options that repeat it. Where no change ends
+everything, those that end this finding.
 
   --schedules N     in which nothing may be found (default 10000)
   --changes N       at most so many changes together (default 3)
