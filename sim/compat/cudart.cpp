@@ -88,6 +88,7 @@ int launch(const void* stand_in, const heddle::sim::grid_shape& shape, void** ar
                   "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
     return invalid_device_function;
   }
+  if (is_cooperative) heddle::compat::check_meeting(shape);
   heddle::ptx::launch(*kernel, shape, arguments, is_cooperative);
   return 0;
 }

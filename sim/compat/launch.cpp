@@ -315,6 +315,21 @@ void check_launch(const sim::extent& grid, const sim::extent& block, size_t shar
   if (why != nullptr) sim::runtime::trap(fault::assertion, why);
 }
 
+// The simulated device has room for what the largest have: an NVIDIA GPU of 160 multiprocessors, an MI300X of 304.
+void check_meeting(const sim::grid_shape& how) {
+  constexpr uint64_t most_threads = 2048, most_blocks = 32, reserved_bytes = 1024;
+  constexpr size_t shared_bytes = 228 * 1024;
+  const uint64_t waves = (how.block.count() + how.wave_lanes - 1) / how.wave_lanes;
+  const uint64_t each = std::min({most_threads / std::max<uint64_t>(waves * how.wave_lanes, 1), most_blocks,
+                                  uint64_t{shared_bytes / (how.shared_bytes + reserved_bytes)}});
+  const uint64_t multiprocessors = how.wave_lanes == 64 ? 304 : 160;
+  if (how.grid.count() <= multiprocessors * each) return;
+  sim::runtime::trap(fault::assertion,
+                     "a cooperative launch with more blocks than any device has room for at once: it fails there "
+                     "(cudaErrorCooperativeLaunchTooLarge); take as many as "
+                     "cudaOccupancyMaxActiveBlocksPerMultiprocessor says");
+}
+
 size_t* limit_of(int number) {
   std::array<size_t, 7>& limits = here().limits;
   return number >= 0 && static_cast<size_t>(number) < limits.size() ? &limits[static_cast<size_t>(number)] : nullptr;

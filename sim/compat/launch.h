@@ -88,6 +88,8 @@ inline uint32_t stream_number(const void* handle) {
 void allow_shared_bytes(int bytes);
 /// Ends the run where no device takes such a launch. `usual_shared_bytes`: what a block may have without being asked to.
 void check_launch(const sim::extent& grid, const sim::extent& block, size_t shared_bytes, size_t usual_shared_bytes);
+/// The same of a cooperative launch, whose blocks all need a place at once.
+void check_meeting(const sim::grid_shape& how);
 
 /// What stands between <<< and >>>.
 /// Inlined: each file has its own, as a wave of its device has 32 lanes or 64. AMD's blocks may have 64 KiB, and need not be asked for that.
@@ -138,6 +140,7 @@ template <typename Kernel, typename... Arguments>
 void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   auto body = [kernel, arguments...]() mutable { kernel(arguments...); };
   if (!is_cooperative) return launch_body(body, how);
+  check_meeting(how);
   sim::grid_shape shape = how;
   shape.cooperative = true;
   launch_body(meeting_body<decltype(body)>{body, make_meeting_place()}, shape);

@@ -90,8 +90,9 @@ CUresult launch(CUfunction function, const driver_launch& how, void** arguments,
     }
     arguments = addresses;
   }
-  heddle::ptx::launch(kernel, heddle::compat::shape(how.grid, how.block, how.shared_bytes, how.stream), arguments,
-                      is_cooperative);
+  const heddle::sim::grid_shape shape = heddle::compat::shape(how.grid, how.block, how.shared_bytes, how.stream);
+  if (is_cooperative) heddle::compat::check_meeting(shape);
+  heddle::ptx::launch(kernel, shape, arguments, is_cooperative);
   return CUDA_SUCCESS;
 }
 

@@ -243,6 +243,14 @@ TEST(cuda_block, launches_that_no_device_takes_are_refused_in_words_of_cuda) {
   EXPECT_TRUE(refused(launched(dim3(1), dim3(1025), 0), "more than 1024 threads"));
   EXPECT_TRUE(refused(launched(dim3(1), dim3(1), (48 << 10) + 1), "more than 48 KiB of dynamic shared memory"));
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(launched(dim3(1), dim3(1), 48 << 10), 1)));
+  const auto together = [](unsigned blocks) {
+    return [blocks] {
+      cudaLaunchCooperativeKernel(does_nothing, dim3(blocks), dim3(1024), nullptr);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(refused(together(321), "a cooperative launch with more blocks than any device has room for"));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(together(8), 1)));
   const auto asked_for = [] {
     cudaFuncSetAttribute(does_nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
     does_nothing<<<1, 1, 100 << 10>>>();
