@@ -52,7 +52,7 @@ inline constexpr unsigned int hipHostMallocMapped = 2;
 inline constexpr unsigned int hipHostMallocWriteCombined = 4;
 inline constexpr unsigned int hipHostMallocNumaUser = 0x20000000;
 inline constexpr unsigned int hipHostMallocCoherent = 0x40000000;
-// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/hardware.md).
+// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/memory.md).
 inline constexpr unsigned int hipHostMallocNonCoherent = 0x80000000;
 inline constexpr unsigned int hipDeviceMallocDefault = 0;
 inline constexpr unsigned int hipDeviceMallocFinegrained = 1;

@@ -38,8 +38,6 @@ namespace {
                          "__llvm_libc_rpc_client points");
 }
 
-constexpr const char* not_served = "a kernel calls it, and the C library for kernels does not serve it";
-
 }  // namespace
 
 // Serves the call of a lane; one of the host goes on below.
@@ -67,7 +65,7 @@ constexpr const char* not_served = "a kernel calls it, and the C library for ker
   type __real_##name parameters;                              \
   type __wrap_##name parameters {                             \
     if (runtime::is_device()) [[unlikely]]                    \
-      runtime::refuse_call(#name, not_served);                \
+      runtime::refuse_call(#name, heddle_kernel_not_served);  \
     return __real_##name arguments;                           \
   }
 
@@ -76,16 +74,16 @@ constexpr const char* not_served = "a kernel calls it, and the C library for ker
   type __real_##name parameters;                                \
   type __wrap_##name parameters {                               \
     if (runtime::is_device()) [[unlikely]]                      \
-      runtime::refuse_call(#name, not_served);                  \
+      runtime::refuse_call(#name, heddle_kernel_not_served);    \
     return opened(__real_##name arguments);                     \
   }
 
 // The same of one on files, which the simulator looks at.
-#define HEDDLE_OF_FILES(type, name, parameters, arguments) \
-  type __wrap_##name parameters {                          \
-    if (runtime::is_device()) [[unlikely]]                 \
-      runtime::refuse_call(#name, not_served);             \
-    return heddle_host_##name arguments;                   \
+#define HEDDLE_OF_FILES(type, name, parameters, arguments)   \
+  type __wrap_##name parameters {                            \
+    if (runtime::is_device()) [[unlikely]]                   \
+      runtime::refuse_call(#name, heddle_kernel_not_served); \
+    return heddle_host_##name arguments;                     \
   }
 
 extern "C" {
@@ -229,7 +227,7 @@ void __wrap_free(void* memory) {
 void* __real_calloc(size_t count, size_t size);
 void* __wrap_calloc(size_t count, size_t size) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("calloc", not_served);
+    runtime::refuse_call("calloc", heddle_kernel_not_served);
   size_t bytes = 0;
   // What that heap gives is zero.
   void* const known =
@@ -239,7 +237,7 @@ void* __wrap_calloc(size_t count, size_t size) {
 void* __real_realloc(void* memory, size_t size);
 void* __wrap_realloc(void* memory, size_t size) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("realloc", not_served);
+    runtime::refuse_call("realloc", heddle_kernel_not_served);
   if (memory == nullptr) return __wrap_malloc(size);
   const size_t before = runtime::bytes_in_program(memory);
   if (before == 0) return __real_realloc(memory, size);
@@ -278,7 +276,7 @@ HEDDLE_OF_THE_HOST(void, perror, (const char* text), (text))
 ssize_t __real_getline(char** line, size_t* size, FILE* from);
 ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("getline", not_served);
+    runtime::refuse_call("getline", heddle_kernel_not_served);
   // The C library lets it grow.
   if (line != nullptr && runtime::bytes_in_program(*line) != 0) {
     void* const grows = __real_malloc(*size);
@@ -325,7 +323,7 @@ HEDDLE_OF_THE_HOST(int, vfscanf, (FILE * from, const char* format, va_list to), 
   int __real_##name(const char* path, int flags, ...);           \
   int __wrap_##name(const char* path, int flags, ...) {          \
     if (runtime::is_device()) [[unlikely]]                       \
-      runtime::refuse_call("open", not_served);                  \
+      runtime::refuse_call("open", heddle_kernel_not_served);    \
     va_list more;                                                \
     va_start(more, flags);                                       \
     const mode_t mode = va_arg(more, mode_t);                    \
@@ -337,7 +335,7 @@ HEDDLE_OPEN(open64)
 int __real___isoc99_vfscanf(FILE* from, const char* format, va_list to);
 int __wrap___isoc99_scanf(const char* format, ...) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("scanf", not_served);
+    runtime::refuse_call("scanf", heddle_kernel_not_served);
   va_list to;
   va_start(to, format);
   const int taken = __real___isoc99_vfscanf(stdin, format, to);
@@ -346,7 +344,7 @@ int __wrap___isoc99_scanf(const char* format, ...) {
 }
 int __wrap___isoc99_fscanf(FILE* from, const char* format, ...) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("fscanf", not_served);
+    runtime::refuse_call("fscanf", heddle_kernel_not_served);
   va_list to;
   va_start(to, format);
   const int taken = __real___isoc99_vfscanf(from, format, to);

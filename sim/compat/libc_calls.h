@@ -8,6 +8,9 @@
 
 #define HEDDLE_IN_KERNEL extern "C" __attribute__((weak))
 
+/// Why a call of a kernel ends its run.
+constexpr const char* heddle_kernel_not_served = "a kernel calls it, and the C library for kernels does not serve it";
+
 /// Whether the host has given kernels a client.
 HEDDLE_IN_KERNEL bool heddle_kernel_has_client();
 

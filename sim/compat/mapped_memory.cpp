@@ -1,6 +1,7 @@
 // Memory that a program maps by itself: it is of the program's heap, as that of malloc(), so that what threads and kernels do to it is seen. That is so of
 // memory without a file, and of files in memory (memfd_create, shm_open), each of which is one piece of memory wherever it is mapped. What a
 // file of a disk holds, memory of one use (code, stacks, huge pages, a given address) and more than the heap has room for are the system's.
+#include <heddle/sim/compat/libc_calls.h>
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/program_memory.h>
@@ -17,7 +18,6 @@ namespace runtime = heddle::sim::runtime;
 namespace {
 
 constexpr size_t page_bytes = 4096;
-constexpr const char* not_served = "a kernel calls it, and the C library for kernels does not serve it";
 
 struct mapping {
   char* base;
@@ -90,7 +90,7 @@ extern "C" {
   void* __real_##name(void* at, size_t size, int protection, int flags, int file, off_t offset);  \
   void* __wrap_##name(void* at, size_t size, int protection, int flags, int file, off_t offset) { \
     if (runtime::is_device()) [[unlikely]]                                                        \
-      runtime::refuse_call("mmap", not_served);                                                   \
+      runtime::refuse_call("mmap", heddle_kernel_not_served);                                     \
     void* const known = map_in_program(size, protection, flags, file, offset);                    \
     if (known != nullptr) return known;                                                           \
     return heddle_host_mapped(__real_##name(at, size, protection, flags, file, offset), size);    \
@@ -101,7 +101,7 @@ HEDDLE_MAP(mmap64)
 int __real_munmap(void* at, size_t size);
 int __wrap_munmap(void* at, size_t size) {
   if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("munmap", not_served);
+    runtime::refuse_call("munmap", heddle_kernel_not_served);
   mapping* const known = mapping_at(at);
   if (known == nullptr) return __real_munmap(heddle_host_unmapped(at, size), size);
   // A part of it stays; so does a file, which may be mapped again, and holds then what it held.

@@ -31,7 +31,7 @@ class store_maker {
 
   [[gnu::hot]] void put(lane& self, lane_facts& mine, const part& at, const operation& how, const new_value& stored);
 
-  /// What a plain store of a device's lane to a row of granules is (row_access::stored); its serial is there already.
+  /// What a plain store to a row of granules is (row_access::stored); its serial is there already.
   void describe_row(lane& self, lane_facts& mine, const operation& how, message& fresh);
 
  private:
