@@ -254,7 +254,7 @@ std::string recorder::note_of(const taken& one) const {
         " had not acquired it");
   if (one.spurious) add("fails for no reason");
   if (one.woke) add("goes on for no reason");
-  if (one.lost) add("lost: it never arrives");
+  if (one.lost) add(one.what.kind == operation_kind::notify ? "lost: it never arrives" : "dropped by the link");
   return text;
 }
 

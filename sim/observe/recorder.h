@@ -95,6 +95,8 @@ class recorder {
   uint64_t step_of_ring(uint64_t number) const;
   /// The ring that the lane sends next is lost.
   void ring_is_lost(const lane& who) { loses_ring_.insert(&who); }
+  /// The change of memory that the lane makes next comes to nothing: the link drops it.
+  void change_is_dropped(const lane& self) { loses_change_.insert(&self); }
 
   void begins(const lane& who, uint64_t step);
   void ended(const lane& who, uint64_t step);
@@ -225,6 +227,7 @@ class recorder {
   std::unordered_map<uint64_t, uint64_t> rings_;        ///< number to step
   uint64_t sends_ring_ = 0;                             ///< the step in which a ring is put under way
   std::unordered_set<const lane*> loses_ring_;
+  std::unordered_set<const lane*> loses_change_;
   std::unordered_set<const lane*> fails_;
   std::unordered_map<uint64_t, uint64_t> behind_;  ///< step of a store to that of the newer one
   struct parting {

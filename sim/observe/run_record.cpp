@@ -66,6 +66,10 @@ void recorder::look_at_memory(taken& one, bool under_way, bool readable) {
   const auto early = early_bytes_.find(one.step);
   const uint64_t early_bytes = early == early_bytes_.end() ? 0 : early->second;
   if (early != early_bytes_.end()) early_bytes_.erase(early);
+  if (loses_change_.erase(one.who) != 0) {
+    one.lost = true;
+    return;
+  }
   if (!is_store(kind)) return;
   if (kind == operation_kind::notify) {
     if (loses_ring_.erase(one.who) != 0) {

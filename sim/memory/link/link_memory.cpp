@@ -186,7 +186,12 @@ uint64_t link_memory::read_modify_write(lane& self, const operation& how, const 
   const transport::access what = access_of(how);
   const std::optional<uint64_t> old =
       ordered_modify(link_, self.id, what, next, next.is_atomic_op, {.order = how.order, .reach = how.reach});
-  if (old) return *old;
+  if (old) {
+    if (core_.observers.recorder != nullptr && link_.drops(self.id, what) &&
+        (next.writes == nullptr || next.writes(next.context, *old)))
+      core_.observers.recorder->change_is_dropped(self);
+    return *old;
+  }
   core_.end(self, verdict::memory,
             sim::describe(how) + " of " + describe_location(core_.map.heap, how.address) +
                 " across the link, which carries " +

@@ -87,11 +87,11 @@ std::string others_of(const run_record& of, const slot_names& names) {
 }
 
 std::string lateness_of(const run_record& of) {
-  uint64_t old = 0, late = 0, under_way = 0, lost = 0;
+  uint64_t old = 0, late = 0, under_way = 0, lost = 0, dropped = 0;
   for (size_t n = 0; n < of.steps.size(); ++n) {
     const run_record::step& one = of.steps[n];
     if (one.is_old) ++old;
-    if (one.lost) ++lost;
+    if (one.lost) ++(one.kind == sim::operation_kind::notify ? lost : dropped);
     const bool stores = one.kind == sim::operation_kind::store || one.kind == sim::operation_kind::plain_store ||
                         one.kind == sim::operation_kind::volatile_store || one.kind == sim::operation_kind::notify;
     if (!stores || one.lost) continue;
@@ -106,6 +106,7 @@ std::string lateness_of(const run_record& of) {
   add(late, "store or ring was under way for a while", "stores or rings were under way for a while");
   add(under_way, "store or ring was still under way at the end", "stores or rings were still under way at the end");
   add(lost, "ring was lost", "rings were lost");
+  add(dropped, "change was dropped by the link", "changes were dropped by the link");
   return text.empty() ? "" : text + ".";
 }
 

@@ -10,46 +10,6 @@ namespace heddle::tools {
 using sim::operation_kind;
 using sim::run_record;
 
-wait_sort sort_of(const std::string& over) {
-  if (over == "a mutex") return wait_sort::mutex;
-  if (over == "its end" || over.starts_with("end of the ")) return wait_sort::end;
-  if (over == "a place on the device") return wait_sort::place;
-  if (over.starts_with("its turn in ")) return wait_sort::turn;
-  if (over == "masked off") return wait_sort::siblings;
-  // As operations are called: this part knows no simulator.
-  const bool is_call = over.starts_with("a ") || over == "block barrier" || over == "cluster barrier";
-  return is_call ? wait_sort::other : wait_sort::memory;
-}
-
-uint64_t last_look_of(const run_record& of, const step_words& words, uint32_t wave, const std::string& over) {
-  for (size_t n = of.steps.size(); n-- > 0;) {
-    const run_record::step& one = of.steps[n];
-    if (of.actors[one.actor].wave == wave && one.place != run_record::none && words.is_at(one, over))
-      return of.first_step + n;
-  }
-  return 0;
-}
-
-const run_record::wait* last_wait_of(const run_record& of, uint32_t wave) {
-  const run_record::wait* last = nullptr;
-  for (const run_record::wait& each : of.waits)
-    if (of.actors[each.actor].wave == wave && each.from <= of.judged &&
-        (each.to == run_record::never || (of.judged != run_record::never && each.to >= of.judged)))
-      last = &each;
-  return last;
-}
-
-uint64_t mutex_held_by(const run_record& of, uint32_t wave) {
-  std::set<uint64_t> given_back;
-  for (size_t n = of.steps.size(); n-- > 0;) {
-    const run_record::step& one = of.steps[n];
-    if (of.actors[one.actor].wave != wave) continue;
-    if (one.kind == operation_kind::unlock_mutex) given_back.insert(one.address);
-    if (one.kind == operation_kind::lock_mutex && !given_back.contains(one.address)) return of.first_step + n;
-  }
-  return 0;
-}
-
 namespace {
 
 class adviser {
@@ -58,9 +18,9 @@ class adviser {
 
   std::string advise() const {
     using rule = std::string (adviser::*)() const;
-    constexpr rule rules[] = {
-        &adviser::on_lost_ring, &adviser::on_turn,   &adviser::on_place,   &adviser::on_own_mutex, &adviser::on_erased,
-        &adviser::on_siblings,  &adviser::on_circle, &adviser::on_unknown, &adviser::on_driver,    &adviser::on_round};
+    constexpr rule rules[] = {&adviser::on_lost,    &adviser::on_turn,     &adviser::on_place,  &adviser::on_own_mutex,
+                              &adviser::on_erased,  &adviser::on_siblings, &adviser::on_circle, &adviser::on_idle,
+                              &adviser::on_unknown, &adviser::on_driver,   &adviser::on_round};
     for (const rule each : rules)
       if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
     return {};
@@ -105,14 +65,20 @@ class adviser {
     return stand.empty() ? " before it waits" : " before it waits at " + stand;
   }
 
-  std::string on_lost_ring() const {
+  /// A ring, or a change by an atomic that the link does not carry.
+  std::string on_lost() const {
     for (const look& each : looks())
-      for (size_t n = of_.steps.size(); n-- > 0;)
-        if (of_.steps[n].lost && is_at(of_.steps[n], each.over))
-          return "a ring may be lost, as that of step " + std::to_string(of_.first_step + n) + " is: " + each.from +
-                 " has to look again after a while" +
-                 (stand_of(each.wave).empty() ? "" : " at " + stand_of(each.wave)) +
-                 ", or the side that rings to ring again";
+      for (size_t n = of_.steps.size(); n-- > 0;) {
+        const run_record::step& lost = of_.steps[n];
+        if (!lost.lost || !is_at(lost, each.over)) continue;
+        if (lost.kind != sim::operation_kind::notify)
+          return "the link carries no atomics (link.rmw), and nothing comes of that of " + words_.name_of(lost.actor) +
+                 words_.at(of_.first_step + n) +
+                 ": count in the memory of the side that counts, and tell the other side by stores";
+        return "a ring may be lost, as that of step " + std::to_string(of_.first_step + n) + " is: " + each.from +
+               " has to look again after a while" + (stand_of(each.wave).empty() ? "" : " at " + stand_of(each.wave)) +
+               ", or the side that rings to ring again";
+      }
     return {};
   }
 
@@ -291,6 +257,18 @@ class adviser {
       if (!other.host && other.ended && other.launched == of_.waves[waits].launched)
         return other.name + " has ended: each block comes to the barrier of its grid as often as the others do" +
                at_stand(waits);
+    return {};
+  }
+
+  /// A thread that looks at several words for work and finds none, while another waits for what it has stored before.
+  std::string on_idle() const {
+    for (const sim::wait_edge& each : of_.edges) {
+      const auto polls = std::count_if(of_.unknown.begin(), of_.unknown.end(), [&](const sim::unknown_wait& one) {
+        return one.from_wave == each.to_wave && sort_of(one.over) == wait_sort::memory;
+      });
+      if (polls > 1 && !each.supposed && each.from_wave != each.to_wave && sort_of(each.over) == wait_sort::memory)
+        return without(each);
+    }
     return {};
   }
 

@@ -2,25 +2,13 @@
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/trial/last_waits.h>
 #include <heddle/tools/trial/step_words.h>
 
 #include <cstdint>
 #include <string>
 
 namespace heddle::tools {
-
-/// What a wait graph calls what a thread waits for.
-enum class wait_sort : uint8_t { memory, mutex, end, place, turn, siblings, other };
-wait_sort sort_of(const std::string& over);
-
-/// The last step of the wave at that place of memory; 0: there is none.
-uint64_t last_look_of(const sim::run_record& of, const step_words& words, uint32_t wave, const std::string& over);
-
-/// The wait that the wave, or one of its lanes, is in at the end; null: it is in none.
-const sim::run_record::wait* last_wait_of(const sim::run_record& of, uint32_t wave);
-
-/// The step in which the wave has taken a mutex that it holds in the end; 0: none is known.
-uint64_t mutex_held_by(const sim::run_record& of, uint32_t wave);
 
 /// "to change: host server gives back the mutex, taken at a.cpp:12, before it waits at b.cpp:3; or wave 0 ..."; empty where the run does not show
 /// what could be done. `round`: so many steps in the end are repeated for ever; 0: it is no livelock of that kind.

@@ -145,6 +145,7 @@ std::string step_words::deed_of(const run_record::step& one) const {
   if (is_outbox && stores) return (one.after != 0 ? "posts by " : "takes back ") + place;
   const std::string plain = is_plain_access(one.kind) ? " by a plain access" : "";
   if (stores) return "stores " + place + value_of(one.changes ? one.after : one.value, one, " = ") + plain;
+  if (changes_both && one.lost) return "changes " + place + " across the link, which drops that";
   if (changes_both)
     return one.changes ? "changes " + place + " from " + text_of(one.value, one) + " to " + text_of(one.after, one)
                        : "finds " + place + value_of(one.value, one, " = ");

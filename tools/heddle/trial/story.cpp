@@ -116,9 +116,21 @@ class teller {
     for (const sim::unknown_wait& each : of_.unknown) tell_wait(each.from_wave, each.over, told);
     for (const size_t n : of_.circle) tell_call(of_.edges[n]);
     if (of_.circle.empty() && of_.unknown.empty()) tell_round();
+    tell_dropped();
     add(behind_all, 0, end_of_hang());
     if (const std::string advice = advice_on_hang(of_, words_, steps_of_round()); !advice.empty())
       add(behind_all, 0, advice);
+  }
+
+  /// Changes that the link drops; a ring that is lost is told as what the machine decided.
+  void tell_dropped() {
+    constexpr size_t most = 2;
+    size_t told = 0;
+    for (size_t n = 0; n < of_.steps.size() && told < most; ++n)
+      if (of_.steps[n].lost && of_.steps[n].kind != operation_kind::notify) {
+        add_step(of_.first_step + n, 0);
+        ++told;
+      }
   }
 
   /// A wait of a circle that is not for memory.
@@ -308,6 +320,22 @@ class teller {
     add_step(last, 1);
     if (how_.message.find(" lane ") != std::string_view::npos) tell_parting(one.actor);
     add(behind_all, 0, "so: " + std::string(how_.message));
+    tell_mask();
+  }
+
+  /// A lane in a collective whose mask lacks it.
+  void tell_mask() {
+    if (how_.message.find("whose mask does not name it") == std::string_view::npos) return;
+    constexpr size_t of_32_bits = 32;
+    const size_t at = how_.message.find(" lane ");
+    size_t lane = 0;
+    if (at == std::string_view::npos) return;
+    std::from_chars(how_.message.data() + at + 6, how_.message.data() + how_.message.size(), lane);
+    add(behind_all, 0,
+        "to change: the mask has a bit for each lane that comes there, and lacks that of lane " + std::to_string(lane) +
+            (lane >= of_32_bits
+                 ? ": a shift of 32 bits, as of 1u or of unsigned long on some hosts, loses lanes from 32 on"
+                 : ""));
   }
 
   /// Where lanes of one wave disagree in the end: the last look by which they parted, at one line, of one word, with two values.
