@@ -83,11 +83,8 @@ uint32_t own_row() { return runtime::wave_id() % configurations::most_threads; }
 int launch(const void* stand_in, const heddle::sim::grid_shape& shape, void** arguments, bool is_cooperative = false) {
   const heddle::ptx::kernel* const kernel = kernel_of(stand_in);
   constexpr int invalid_device_function = 98;
-  if (kernel == nullptr) {
-    runtime::trap(heddle::fault::assertion,
-                  "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
-    return invalid_device_function;
-  }
+  constexpr auto no_kernel = "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()";
+  if (kernel == nullptr) return runtime::trap(heddle::fault::assertion, no_kernel), invalid_device_function;
   if (is_cooperative) heddle::compat::check_meeting(shape);
   heddle::ptx::launch(*kernel, shape, arguments, is_cooperative);
   return 0;

@@ -187,7 +187,9 @@ uint64_t link_memory::read_modify_write(lane& self, const operation& how, const 
   const std::optional<uint64_t> old =
       ordered_modify(link_, self.id, what, next, next.is_atomic_op, {.order = how.order, .reach = how.reach});
   if (old) {
-    if (core_.observers.recorder != nullptr && link_.drops(self.id, what) &&
+    const bool is_dropped =
+        settings_.rmw == rmw_capability::dropped && self.is_on_host() == what.on_device && !what.is_signal;
+    if (is_dropped && core_.observers.recorder != nullptr &&
         (next.writes == nullptr || next.writes(next.context, *old)))
       core_.observers.recorder->change_is_dropped(self);
     return *old;

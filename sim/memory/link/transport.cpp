@@ -234,7 +234,7 @@ std::optional<uint64_t> transport::modify(uint32_t thread, const access& what, c
   thread_state& state = threads_[thread];
   const bool is_across = state.host == what.on_device;
   const bool is_split = is_across && !what.is_signal && settings_.rmw == rmw_capability::split;
-  if (drops(thread, what)) return load(thread, what, true);
+  if (is_across && !what.is_signal && settings_.rmw == rmw_capability::dropped) return load(thread, what, true);
   const piece bytes = first_piece(what.address, what.size_bytes);
   if (state.host) drain_buffers(state);
   if (is_split) {

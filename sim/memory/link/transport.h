@@ -116,10 +116,6 @@ class transport {
   /// Whether a read-modify-write is impossible: of memory behind the link, and the capability does not allow it.
   /// `is_atomic_op`: it is fetch_add, exchange or compare_exchange.
   bool refuses(uint32_t thread, const access& what, bool is_atomic_op) const;
-  /// Whether a read-modify-write only reads: of memory behind the link, which drops the rest of it.
-  bool drops(uint32_t thread, const access& what) const {
-    return threads_[thread].host == what.on_device && !what.is_signal && settings_.rmw == rmw_capability::dropped;
-  }
   enum class orders : uint8_t { all, stores };
   /// A fence of system scope on the device; mfence and what implies it on the host. Of a host thread's stores alone: an sfence, behind which stores
   /// leave its buffers after those before it, and for which no load waits (Intel SDM, volume 3, "Memory Ordering").
