@@ -161,5 +161,38 @@ TEST(rows, what_is_found_with_them_is_what_is_found_without) {
   EXPECT_GT(silent, programs / 10);
 }
 
+// A fill that covers another one knows what it replaces, but for what was stored in between. Its reader has acquired that, and not the last fill.
+TEST(rows, a_fill_does_not_forget_what_was_stored_over_an_earlier_one) {
+  machine counts({"fidelity=scoped", "races=count"});
+  static uint64_t seen[2];
+  seen[0] = seen[1] = 0;
+  const program body = [] {
+    device host;
+    auto* const array = host.allocate_device<unsigned char>(words, "array");
+    auto* const bytes = host.allocate_device<unsigned char>(words, "bytes");
+    auto* const flag = host.allocate_device<uint32_t>(1, "flag");
+    const auto ready = [flag] { return target::atomic_ref<uint32_t, scope::device>(*flag); };
+    host.launch({.waves = 2, .lanes = 1}, [=] {
+      if (target::wave_id() == 0) {
+        std::memset(bytes, 7, words);
+        std::memset(array, 1, words);
+        std::memcpy(array, bytes, words);
+        ready().store(1, memory_order::release);
+        std::memset(array, 2, words);
+        std::memset(array, 3, words);
+      } else {
+        while (ready().load(memory_order::acquire) == 0) target::pause();
+        const unsigned char found = array[words / 2];
+        if (found != 7 && found != 2 && found != 3) target::trap(fault::assertion, "a value from before the hand-over");
+        ++seen[found == 7 ? 0 : 1];
+      }
+    });
+    host.synchronize();
+  };
+  EXPECT_EQ(counts.run_many(body, 500).count(verdict::assertion), 0u);
+  EXPECT_GT(seen[0], 0u);
+  EXPECT_GT(seen[1], 0u);
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests::rows_test

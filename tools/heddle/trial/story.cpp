@@ -118,8 +118,10 @@ class teller {
     if (of_.circle.empty() && of_.unknown.empty()) tell_round();
     tell_dropped();
     add(behind_all, 0, end_of_hang());
-    if (const std::string advice = advice_on_hang(of_, words_, steps_of_round()); !advice.empty())
-      add(behind_all, 0, advice);
+    std::string advice = advice_on_hang(of_, words_, steps_of_round());
+    if (advice.empty() && how_.message.starts_with("all that the progress model"))
+      advice = advice_on_promise(of_, words_);
+    if (!advice.empty()) add(behind_all, 0, advice);
   }
 
   /// Changes that the link drops; a ring that is lost is told as what the machine decided.
