@@ -168,21 +168,22 @@ TEST(rows, a_fill_does_not_forget_what_was_stored_over_an_earlier_one) {
   seen[0] = seen[1] = 0;
   const program body = [] {
     device host;
-    auto* const array = host.allocate_device<unsigned char>(words, "array");
+    auto* const array = host.allocate_device<unsigned char>(4 * words, "array");
+    auto* const middle = array + words;
     auto* const bytes = host.allocate_device<unsigned char>(words, "bytes");
     auto* const flag = host.allocate_device<uint32_t>(1, "flag");
     const auto ready = [flag] { return target::atomic_ref<uint32_t, scope::device>(*flag); };
     host.launch({.waves = 2, .lanes = 1}, [=] {
       if (target::wave_id() == 0) {
         std::memset(bytes, 7, words);
-        std::memset(array, 1, words);
-        std::memcpy(array, bytes, words);
+        std::memset(array, 1, 4 * words);
+        std::memcpy(middle, bytes, words);
         ready().store(1, memory_order::release);
-        std::memset(array, 2, words);
-        std::memset(array, 3, words);
+        std::memset(array, 2, 4 * words);
+        std::memset(array, 3, 4 * words);
       } else {
         while (ready().load(memory_order::acquire) == 0) target::pause();
-        const unsigned char found = array[words / 2];
+        const unsigned char found = middle[words / 2];
         if (found != 7 && found != 2 && found != 3) target::trap(fault::assertion, "a value from before the hand-over");
         ++seen[found == 7 ? 0 : 1];
       }
