@@ -318,7 +318,7 @@ void check_launch(const sim::extent& grid, const sim::extent& block, size_t shar
 // The simulated device has room for what the largest have: an NVIDIA GPU of 160 multiprocessors, an MI300X of 304.
 void check_meeting(const sim::grid_shape& how) {
   constexpr uint64_t most_threads = 2048, most_blocks = 32, reserved_bytes = 1024;
-  constexpr size_t shared_bytes = 228 * 1024;
+  constexpr size_t shared_bytes = size_t{228} * 1024;
   const uint64_t waves = (how.block.count() + how.wave_lanes - 1) / how.wave_lanes;
   const uint64_t each = std::min({most_threads / std::max<uint64_t>(waves * how.wave_lanes, 1), most_blocks,
                                   uint64_t{shared_bytes / (how.shared_bytes + reserved_bytes)}});
