@@ -65,7 +65,8 @@ set(heddle_with_lines_alone $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:$<CONFI
 set(HEDDLE_TOGETHER ${together} CACHE STRING "How many source files of a part of heddle are compiled together (1: each alone)")
 if(HEDDLE_TOGETHER GREATER 1)
   # A name of one file may shadow that of another.
-  target_compile_options(heddle_warnings INTERFACE $<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>>)
+  target_compile_options(heddle_warnings INTERFACE $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>>
+                                                   $<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wshadow=local>>)
 endif()
 function(heddle_compile_together)
   foreach(target IN LISTS ARGN)

@@ -51,6 +51,12 @@ void write_json(const Json& value) {
   write_json_text(value.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+/// The same in one line, as a text.
+template <typename Json>
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// The text without control characters, so that what comes from a file can be printed on a terminal.
 std::string one_line(std::string_view text);
 

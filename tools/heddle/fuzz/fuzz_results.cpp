@@ -36,7 +36,7 @@ json to_json(const scheduler::finding& found, const std::string& file) {
           {"reproducible", found.not_reproducible.empty()}};
 }
 
-json to_json(const proof_attempt& made) {
+json proof_to_json(const proof_attempt& made) {
   json shown = {{"result", made.result()}, {"of", made.of},           {"states", made.states},
                 {"runs", made.runs},       {"seconds", made.seconds}, {"incomplete_because", made.left_out},
                 {"finding", nullptr}};
@@ -76,7 +76,7 @@ void print_json(const fuzz_summary& summary) {
                       {"excused", each.runs.excused},
                       {"digest", digest_digits(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
-                      {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
+                      {"proof", each.proof ? proof_to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});
   }
   const json all = {{"scenarios", listed},

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/json_number.h>
 #include <heddle/tools/hardware/dump.h>
 #include <unistd.h>
@@ -50,8 +51,7 @@ json to_json(const dump_event& each) {
 template <typename Element>
 std::string lines_of(const std::vector<Element>& all) {
   std::string text = "[";
-  for (size_t n = 0; n < all.size(); ++n)
-    text += (n == 0 ? "\n    " : ",\n    ") + to_json(all[n]).dump(-1, ' ', false, json::error_handler_t::replace);
+  for (size_t n = 0; n < all.size(); ++n) text += (n == 0 ? "\n    " : ",\n    ") + json_line(to_json(all[n]));
   return text + (all.empty() ? "]" : "\n  ]");
 }
 

@@ -1,5 +1,6 @@
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/mend/attempts.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
@@ -65,8 +66,6 @@ attempt_result result_in(const json& text) {
   if (text.contains("found")) made.found = scheduler::from_json(text.at("found").get<std::string>()).value;
   return made;
 }
-
-std::string text_of(const json& made) { return made.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// A copy that was ended by what it ran: that is a finding too, which cannot be repeated here.
 attempt_result of_end(const sudden_end& how, const trying& tried) {
@@ -166,7 +165,7 @@ std::vector<site> sites_from_copy(const std::function<sites_and_places()>& work)
         const sites_and_places found = work();
         json sites = json::array();
         for (const site& each : found.sites) sites.push_back(to_text(each));
-        return text_of({{"sites", std::move(sites)}, {"places", found.places}});
+        return json_line(json{{"sites", std::move(sites)}, {"places", found.places}});
       },
       {.ended = [&](const sudden_end&, const std::string&) { return nothing; }, .stopped = nothing});
   const json found = json::parse(told);
@@ -211,7 +210,7 @@ std::vector<attempt_result> try_all(const std::vector<attempt>& attempts, const 
              .work =
                  [&](size_t index) {
                    const kept_output keeps;
-                   return text_of(to_text(result_of_attempt(attempts[index], how)));
+                   return json_line(to_text(result_of_attempt(attempts[index], how)));
                  },
              .done = [&](size_t index, const std::string& told) { results[index] = result_in(json::parse(told)); },
              .ended = [&](size_t index, const sudden_end& end) { results[index] = of_end(end, how); },
@@ -229,10 +228,10 @@ std::vector<attempt_result> all_findings(const attempt& tried, const trying& how
         for (const scheduler::finding& each : made.runs.findings)
           all.push_back(
               to_text(attempt_result{.schedules = made.runs.schedules, .found = each.first, .message = each.message}));
-        return text_of(all);
+        return json_line(all);
       },
       {.ended = [&](const sudden_end& end,
-                    const std::string&) { return text_of(json::array({to_text(of_end(end, how))})); },
+                    const std::string&) { return json_line(json::array({to_text(of_end(end, how))})); },
        .stopped = "[]"});
   std::vector<attempt_result> made;
   for (const json& each : json::parse(told)) made.push_back(result_in(each));

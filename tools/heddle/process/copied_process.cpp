@@ -1,5 +1,6 @@
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 
 #include <fcntl.h>
 #include <poll.h>

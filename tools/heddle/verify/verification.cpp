@@ -176,7 +176,7 @@ std::string packed(const verification& made, const std::vector<std::string>& giv
     sent["report"] = made.found->report;
     sent["not_reproducible"] = made.found->not_reproducible;
   }
-  return sent.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(sent);
 }
 
 proof_attempt unpacked(const std::string& sent) {

@@ -1,3 +1,4 @@
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/replay/shrink.h>
 #include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
@@ -196,7 +197,7 @@ std::string text_of(const zoo_result& result) {
     made["ordinary"] = {{"raised", std::move(raised)}, {"search", to_text(result.ordinary->search)}};
   }
   if (result.twin_finding) made["twin_finding"] = scheduler::to_json(result.twin_finding->first);
-  return made.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(made);
 }
 
 zoo_result result_in(const std::string& sent, const scheduler::verdict_set& expected) {

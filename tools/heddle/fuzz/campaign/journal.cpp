@@ -31,7 +31,7 @@ std::string checksum_of(std::string_view text) {
 
 /// "CHECKSUM JSON\n"; the checksum is CRC-32 of the JSON, 8 hexadecimal digits.
 std::string sealed(const json& content) {
-  const std::string text = content.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = json_line(content);
   return checksum_of(text) + text + '\n';
 }
 

@@ -1,3 +1,4 @@
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/fuzz/campaign/messages.h>
 
 #include <nlohmann/json.hpp>
@@ -6,8 +7,6 @@ namespace heddle::tools {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string text_of(const json& content) { return content.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json to_json(const scheduler::finding& found) {
   json made = {{"verdict", to_string(found.first.outcome)},
@@ -58,30 +57,30 @@ std::vector<scheduler::finding> findings_of(const json& list) {
 }  // namespace
 
 std::string to_text(const piece_to_run& piece) {
-  return text_of({{"number", piece.number},
-                  {"scenario", piece.scenario},
-                  {"settings", piece.settings},
-                  {"strategy", piece.strategy},
-                  {"first", piece.seeds.first},
-                  {"count", piece.seeds.count},
-                  {"seconds_max", piece.seconds_max},
-                  {"known", to_json(piece.known)}});
+  return json_line(json({{"number", piece.number},
+                         {"scenario", piece.scenario},
+                         {"settings", piece.settings},
+                         {"strategy", piece.strategy},
+                         {"first", piece.seeds.first},
+                         {"count", piece.seeds.count},
+                         {"seconds_max", piece.seconds_max},
+                         {"known", to_json(piece.known)}}));
 }
 
 std::string to_text(const piece_done& done) {
-  return text_of({{"number", done.number},
-                  {"schedules", done.result.schedules},
-                  {"steps", done.result.steps},
-                  {"library_steps", done.result.library_steps},
-                  {"choices", done.result.choices},
-                  {"excused", done.result.excused},
-                  {"digest", done.result.digest},
-                  {"seconds", done.result.seconds},
-                  {"findings", to_json(done.result.findings)}});
+  return json_line(json({{"number", done.number},
+                         {"schedules", done.result.schedules},
+                         {"steps", done.result.steps},
+                         {"library_steps", done.result.library_steps},
+                         {"choices", done.result.choices},
+                         {"excused", done.result.excused},
+                         {"digest", done.result.digest},
+                         {"seconds", done.result.seconds},
+                         {"findings", to_json(done.result.findings)}}));
 }
 
 std::string to_text(const piece_found& found) {
-  return text_of({{"number", found.number}, {"found", to_json(found.found)}});
+  return json_line(json({{"number", found.number}, {"found", to_json(found.found)}}));
 }
 
 piece_to_run piece_to_run_of(const std::string& text) {
