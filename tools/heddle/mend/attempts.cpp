@@ -165,7 +165,7 @@ std::vector<site> sites_from_copy(const std::function<sites_and_places()>& work)
         const sites_and_places found = work();
         json sites = json::array();
         for (const site& each : found.sites) sites.push_back(to_text(each));
-        return json_line(json{{"sites", std::move(sites)}, {"places", found.places}});
+        return json_line(json({{"sites", std::move(sites)}, {"places", found.places}}));
       },
       {.ended = [&](const sudden_end&, const std::string&) { return nothing; }, .stopped = nothing});
   const json found = json::parse(told);
