@@ -128,7 +128,7 @@ std::string escaped_for_xml(std::string_view text) {
   return made;
 }
 
-std::string seconds_text(double seconds) {
+std::string to_milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3f", seconds);
   return text;
@@ -161,7 +161,7 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
     failures += failure.empty() ? 0 : 1;
     seconds += each.runs.seconds;
     cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped_for_xml(each.tested->name) + "\" time=\"" +
-             seconds_text(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
+             to_milliseconds(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
              escaped_for_xml(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) +
                              ", saw " + std::string(to_string(each.seen())) +
                              (each.proof ? "; " + plain(described_proof(each, program, true)) : "")) +
@@ -169,7 +169,7 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
   }
   const std::string counts = "tests=\"" + std::to_string(summary.trials.size()) + "\" failures=\"" +
                              std::to_string(failures) + "\" errors=\"0\" skipped=\"0\" time=\"" +
-                             seconds_text(seconds) + "\"";
+                             to_milliseconds(seconds) + "\"";
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts + ">\n<testsuite name=\"heddle fuzz\" " +
          counts + ">\n" + cases + "</testsuite>\n</testsuites>\n";
 }
