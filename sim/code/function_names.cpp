@@ -2,11 +2,12 @@
 #include <dwarf.h>
 #include <heddle/sim/code/function_names.h>
 #include <heddle/sim/code/source_line.h>
+#include <heddle/sim/code/unit_entries.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace heddle::sim {
 namespace {
@@ -24,26 +25,18 @@ std::string name_of_called(const Dwarf_Die& die) {
     if (dwarf_attr(&function, up, &attribute) != nullptr && dwarf_formref_die(&attribute, &origin) != nullptr)
       function = origin;
   }
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&function, &scopes);
-  std::string name = "operator()";
-  const char* const written = count > 1 ? dwarf_diename(&scopes[1]) : nullptr;
+  Dwarf_Die unit;
+  std::vector<Dwarf_Die> around;  // its class first
+  if (dwarf_diecu(&function, &unit, nullptr, nullptr) != nullptr) around = entries_of(unit).around(function);
+  const char* const written = around.empty() ? nullptr : dwarf_diename(&around.front());
   const std::string_view of = written == nullptr ? "" : written;
-  if (!of.empty() && !of.starts_with("<lambda")) {
-    name = std::string(of.substr(0, of.find('<'))) + "()";
-  } else {
-    for (int n = 2; n < count; ++n) {
-      if (dwarf_tag(&scopes[n]) != DW_TAG_subprogram) continue;
-      constexpr std::string_view of_lambda = "a lambda of ";
-      if (std::string around = name_of_function(&scopes[n]); around.starts_with(of_lambda))
-        name = std::move(around);
-      else if (!around.empty())
-        name = std::string(of_lambda) + around;
-      break;
-    }
-  }
-  std::free(scopes);
-  return name;
+  if (!of.empty() && !of.starts_with("<lambda")) return std::string(of.substr(0, of.find('<'))) + "()";
+  const auto outer = std::find_if(around.begin() + std::min<ptrdiff_t>(1, std::ssize(around)), around.end(),
+                                  [](Dwarf_Die& each) { return dwarf_tag(&each) == DW_TAG_subprogram; });
+  std::string name = outer == around.end() ? "" : name_of_function(&*outer);
+  constexpr std::string_view of_lambda = "a lambda of ";
+  if (name.empty()) return "operator()";
+  return name.starts_with(of_lambda) ? name : std::string(of_lambda) + name;
 }
 
 }  // namespace

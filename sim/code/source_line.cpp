@@ -3,6 +3,7 @@
 #include <heddle/sim/code/debug_session.h>
 #include <heddle/sim/code/function_names.h>
 #include <heddle/sim/code/source_line.h>
+#include <heddle/sim/code/unit_entries.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -196,36 +197,13 @@ class debug_info {
   }
 
   /// From the function down: each inlined call that holds the address lies within the one before it.
-  std::vector<Dwarf_Die> nesting_at(Dwarf_Die* unit, Dwarf_Addr address) {
+  static std::vector<Dwarf_Die> nesting_at(Dwarf_Die* unit, Dwarf_Addr address) {
     std::vector<Dwarf_Die> nesting;
-    for (const Dwarf_Die& function : functions_of(unit)) {
-      Dwarf_Die candidate = function;
-      if (dwarf_haspc(&candidate, address) <= 0) continue;
-      nesting.push_back(candidate);
-      descend(candidate, address, nesting);
-      break;
+    if (const Dwarf_Die* const function = entries_of(*unit).function_at(address)) {
+      nesting.push_back(*function);
+      descend(*function, address, nesting);
     }
     return nesting;
-  }
-
-  /// Every function of the unit that has code, wherever its entry is nested: bodies of lambdas lie inside types, which
-  /// dwarf_getscopes does not enter.
-  const std::vector<Dwarf_Die>& functions_of(Dwarf_Die* unit) {
-    const auto [known, fresh] = functions_.try_emplace(dwarf_dieoffset(unit));
-    if (fresh) gather(*unit, known->second);
-    return known->second;
-  }
-
-  static void gather(Dwarf_Die parent, std::vector<Dwarf_Die>& functions) {
-    Dwarf_Die child;
-    if (dwarf_child(&parent, &child) != 0) return;
-    do {
-      Dwarf_Attribute attribute;
-      if (dwarf_tag(&child) == DW_TAG_subprogram && (dwarf_attr(&child, DW_AT_low_pc, &attribute) != nullptr ||
-                                                     dwarf_attr(&child, DW_AT_ranges, &attribute) != nullptr))
-        functions.push_back(child);
-      gather(child, functions);
-    } while (dwarf_siblingof(&child, &child) == 0);
   }
 
   static void descend(Dwarf_Die parent, Dwarf_Addr address, std::vector<Dwarf_Die>& nesting) {
@@ -267,9 +245,8 @@ class debug_info {
   }
 
   Dwfl* session_;
-  std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
-  std::map<std::string, symbol_range> symbols_;            ///< symbol()
-  std::string folder_;                                     ///< source_folder()
+  std::map<std::string, symbol_range> symbols_;  ///< symbol()
+  std::string folder_;                           ///< source_folder()
   bool folder_is_known_ = false;
 };
 

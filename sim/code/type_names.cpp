@@ -145,6 +145,9 @@ class program_types {
   }
 
   typed_variable variable(const void* address) {
+    // To find all variables takes a tenth of a second, and most of memory is no program's own.
+    if (debug_session() == nullptr || dwfl_addrmodule(debug_session(), reinterpret_cast<uintptr_t>(address)) == nullptr)
+      return {};
     if (!has_variables_) find_variables();
     const auto* const wanted = static_cast<const std::byte*>(address);
     const auto behind = variables_.upper_bound(wanted);
@@ -287,7 +290,6 @@ class program_types {
 
   void find_variables() {
     has_variables_ = true;
-    if (debug_session() == nullptr) return;
     Dwarf_Addr bias = 0;
     for (Dwarf_Die* unit = dwfl_nextcu(debug_session(), nullptr, &bias); unit != nullptr;
          unit = dwfl_nextcu(debug_session(), unit, &bias))
