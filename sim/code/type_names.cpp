@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <heddle/sim/code/debug_session.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cctype>
@@ -60,6 +61,20 @@ uint64_t bytes_of(Dwarf_Die* type) {
 }
 
 bool is_class(int tag) { return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type; }
+
+/// Whether the program or a library of its was loaded there: what debug_session() knows ends before what begins as zeros.
+bool is_loaded(const void* address) {
+  auto wanted = reinterpret_cast<uintptr_t>(address);
+  const auto holds = [](dl_phdr_info* object, size_t, void* what) {
+    const uintptr_t place = *static_cast<const uintptr_t*>(what);
+    for (size_t n = 0; n < object->dlpi_phnum; ++n) {
+      const auto& segment = object->dlpi_phdr[n];
+      if (segment.p_type == PT_LOAD && place - (object->dlpi_addr + segment.p_vaddr) < segment.p_memsz) return 1;
+    }
+    return 0;
+  };
+  return dl_iterate_phdr(holds, &wanted) != 0;
+}
 
 template <typename Visit>
 void for_each_child(Dwarf_Die* of, Visit&& visit) {
@@ -145,9 +160,8 @@ class program_types {
   }
 
   typed_variable variable(const void* address) {
-    // To find all variables takes a tenth of a second, and most of memory is no program's own.
-    if (debug_session() == nullptr || dwfl_addrmodule(debug_session(), reinterpret_cast<uintptr_t>(address)) == nullptr)
-      return {};
+    // To find all takes a tenth of a second, and most of what is asked for is no variable.
+    if (!is_loaded(address)) return {};
     if (!has_variables_) find_variables();
     const auto* const wanted = static_cast<const std::byte*>(address);
     const auto behind = variables_.upper_bound(wanted);
@@ -290,6 +304,7 @@ class program_types {
 
   void find_variables() {
     has_variables_ = true;
+    if (debug_session() == nullptr) return;
     Dwarf_Addr bias = 0;
     for (Dwarf_Die* unit = dwfl_nextcu(debug_session(), nullptr, &bias); unit != nullptr;
          unit = dwfl_nextcu(debug_session(), unit, &bias))
