@@ -170,6 +170,18 @@ void by_what_was_there() {
   gives.join();
 }
 
+extern "C" void call_back(void (*what)(void*), void* with);
+void wait_for(void* flag) {
+  while (static_cast<std::atomic<int>*>(flag)->load() == 0) std::this_thread::yield();
+}
+/// A library, whose debug information begins as that of the program does, calls what waits for a store that does not come.
+void out_of_a_library() {
+  nothing<<<1, 1>>>();
+  cudaDeviceSynchronize();
+  static std::atomic<int> never = 0;
+  call_back(wait_for, &never);
+}
+
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
@@ -180,5 +192,6 @@ int main(int count, char** arguments) {
   if (where == "capture") by_a_capture();
   if (where == "unset") by_what_was_there();
   if (where == "variable") at_a_variable();
+  if (where == "library") out_of_a_library();
   return 0;
 }
