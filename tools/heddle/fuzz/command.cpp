@@ -86,6 +86,7 @@ class fuzzer {
     std::vector<std::pair<const scenario*, scheduler::verdict_set>> chosen;
     for (const task& each : tasks_) chosen.emplace_back(each.tested, each.tested->expected_verdict(each.settings));
     fuzz_table rows(chosen, plan_.schedules, asked_.tells.quiet);
+    bool has_findings = false;
     for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index) {
       const size_t before = summary_.trials.size();
       run_task(index, *crew);
@@ -95,7 +96,8 @@ class fuzzer {
                                   !summary_.trials.back().runs.findings.empty();
       if (summary_.stopped_at_first) break;
       // Where there is one finding there are others; each scenario has copies of its own.
-      if (index + 1 < tasks_.size() && !summary_.trials.back().runs.findings.empty()) prepare_to_explain();
+      has_findings = has_findings || !summary_.trials.back().runs.findings.empty();
+      if (index + 1 < tasks_.size() && has_findings) prepare_to_explain(tasks_[index + 1].tested);
     }
     summary_.interrupted = interrupt_flag();
     // All scenarios have the same excuses.

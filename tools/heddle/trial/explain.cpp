@@ -309,7 +309,9 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   return made;
 }
 
-void prepare_to_explain() {
+void prepare_to_explain(const scenario* next) {
+  // What is around its body is read then, which is a tenth of what a finding takes to explain.
+  if (next != nullptr && next->body != nullptr) sim::inlined_at(reinterpret_cast<const std::byte*>(next->body) + 1);
   static bool is_prepared = false;
   if (is_prepared) return;
   is_prepared = true;

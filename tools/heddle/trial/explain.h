@@ -25,7 +25,8 @@ inline scheduler::run_result run_or_explain(sim::simulation& machine, const scen
 }
 
 /// Before copies of this process are made that explain findings: they have the names of the program from here, and need not read them each.
-void prepare_to_explain();
+/// `next`: the scenario that they run, where that is known.
+void prepare_to_explain(const scenario* next = nullptr);
 
 /// The choices that decided, as the report has them, each in a sentence.
 std::vector<std::string> decided_in(std::string_view report);
