@@ -50,9 +50,9 @@ if(heddle_sanitizers)
   add_link_options(${heddle_sanitizers})
 endif()
 
-# Most of a file's time is its headers, which files that are compiled together share: a build from nothing takes a third, and four fifths of what it
-# takes with 8. A file alone says what it needs, which this hides; 1 shows it, and is quicker to build again after a change. clang, whose warnings of names that shadow
-# others go further, shows it in any case.
+# Most of a file's time is its headers, which files that are compiled together share: a build from nothing takes a third, and four fifths of what
+# it takes with 8. A file alone says what it needs, which this hides; 1 shows it, and is quicker to build again after a change. clang, whose
+# warnings of names that shadow others go further, shows it in any case.
 set(together 32)
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(together 1)

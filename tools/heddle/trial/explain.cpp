@@ -310,7 +310,7 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
 }
 
 void prepare_to_explain(const scenario* next) {
-  // What is around its body is read then, which is a tenth of what a finding takes to explain.
+  // What is around its body is read then.
   if (next != nullptr && next->body != nullptr) sim::inlined_at(reinterpret_cast<const std::byte*>(next->body) + 1);
   static bool is_prepared = false;
   if (is_prepared) return;
