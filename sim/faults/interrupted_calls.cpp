@@ -36,10 +36,6 @@ __attribute__((no_sanitize("address")))
 #endif
 void find_calls(const lane& who, const registers& at, bool by_jump, call_chain& calls) {
   const stack_arena::stack& stack = who.runs.stack();
-  const auto on_stack = [&](uintptr_t address) {
-    const auto* const byte = reinterpret_cast<const std::byte*>(address);
-    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-  };
   calls = {};
   if (!by_jump) {
     unwinding to = {.pc = at.pc, .into = calls, .count = 0, .found = false};
@@ -55,10 +51,10 @@ void find_calls(const lane& who, const registers& at, bool by_jump, call_chain& 
   calls = {};
   if (!by_jump)
     calls[count++] = reinterpret_cast<const void*>(at.pc + 1);
-  else if (on_stack(at.sp))
+  else if (stack.holds_frame(reinterpret_cast<const void*>(at.sp)))
     calls[count++] = *reinterpret_cast<void* const*>(at.sp);
   uintptr_t frame = at.frame;
-  while (count < calls.size() && on_stack(frame)) {
+  while (count < calls.size() && stack.holds_frame(reinterpret_cast<const void*>(frame))) {
     auto* const words = reinterpret_cast<const uintptr_t*>(frame);
     if (words[1] == 0) break;
     calls[count++] = reinterpret_cast<const void*>(words[1]);

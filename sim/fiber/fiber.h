@@ -30,6 +30,12 @@ class stack_arena {
     std::byte* low = nullptr;
     size_t size_bytes = 0;
     std::byte* high() const { return low + size_bytes; }
+    /// Whether a frame's two words, its caller's frame and where it returns to, lie there. What a register holds may be no frame: any
+    /// address is answered for.
+    bool holds_frame(const void* frame) const {
+      const auto offset = reinterpret_cast<uintptr_t>(frame) - reinterpret_cast<uintptr_t>(low);
+      return offset < size_bytes && size_bytes - offset >= 2 * sizeof(void*);
+    }
   };
 
   /// Stack number `index`; its contents are what its last user left.

@@ -4,15 +4,7 @@
 #include <heddle/sim/machine/detour.h>
 #include <heddle/sim/machine/lane.h>
 
-#include <cstddef>
-
 namespace heddle::sim {
-
-inline bool is_on_stack(const lane& self, const void* frame) {
-  const auto& stack = self.runs.stack();
-  const auto* const byte = static_cast<const std::byte*>(frame);
-  return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-}
 
 /// Where the call returns to that the frame belongs to.
 inline const void* returns_to(const lane& self, void* const* frame) {
@@ -27,7 +19,7 @@ template <typename Visit>
 __attribute__((no_sanitize("address")))
 #endif
 void for_each_frame(const lane& self, void* const* frame, const Visit& visit) {
-  while (frame != nullptr && is_on_stack(self, frame) && visit(frame)) {
+  while (self.runs.stack().holds_frame(frame) && visit(frame)) {
     auto* const outer = static_cast<void* const*>(frame[0]);
     if (outer <= frame) break;
     frame = outer;

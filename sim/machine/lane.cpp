@@ -35,7 +35,8 @@ stack_frame frame_around(const lane& who, const void* address) {
   const auto* const wanted = static_cast<const std::byte*>(address);
   for_each_frame(who, who.pending.frame, [&](void* const* frame) {
     const auto* const outer = static_cast<const std::byte*>(frame[0]);
-    if (frame[1] == nullptr || !is_on_stack(who, outer) || wanted < reinterpret_cast<const std::byte*>(frame))
+    if (frame[1] == nullptr || !who.runs.stack().holds_frame(outer) ||
+        wanted < reinterpret_cast<const std::byte*>(frame))
       return false;
     // Behind the outer frame pointer come the address to return to and the frame that called.
     if (wanted >= outer + 2 * sizeof(void*)) return true;

@@ -71,6 +71,35 @@ TEST(instrumentation, plain_writes_of_every_size_are_steps) {
             steps{"plain store w+0x0 (8 bytes) = 0x3ff0000000000000"});
 }
 
+#ifdef __x86_64__
+/// Calls `function` with this in the register of the frame pointer, as a caller does whose compiler keeps something else there.
+[[gnu::noinline]] void call_with_frame_pointer(uintptr_t value, void (*function)(uint32_t*), uint32_t* argument) {
+  constexpr int red_zone_bytes = 128;
+  asm volatile(
+      "mov %%rsp, %%rbx\n\t"
+      "sub %[red_zone], %%rsp\n\t"
+      "and $-16, %%rsp\n\t"
+      "mov %%rbp, %%r12\n\t"
+      "mov %%rax, %%rbp\n\t"
+      "call *%%rdx\n\t"
+      "mov %%r12, %%rbp\n\t"
+      "mov %%rbx, %%rsp"
+      : "+a"(value), "+d"(function), "+D"(argument)
+      : [red_zone] "i"(red_zone_bytes)
+      : "rbx", "rcx", "rsi", "r8", "r9", "r10", "r11", "r12", "memory", "cc");
+}
+
+TEST(instrumentation, tells_a_step_of_code_that_keeps_no_frame_pointer) {
+  for (const intptr_t value : {-16, -8, -1, 0, 1, 4096}) {
+    EXPECT_EQ(steps_of([value](uint32_t* w) {
+                call_with_frame_pointer(static_cast<uintptr_t>(value), [](uint32_t* words) { words[3] = 1; }, w);
+              }),
+              steps{"plain store w+0xc (4 bytes) = 0x1"})
+        << value;
+  }
+}
+#endif
+
 TEST(instrumentation, unaligned_accesses_are_steps) {
   const steps read = steps_of([](uint32_t* w) { SIM_CHECK(as<unaligned<uint32_t>>(w, 2).value == 0x77881122); });
   EXPECT_EQ(read, steps{"plain load w+0x2 (4 bytes) = 0x77881122"});
