@@ -2,22 +2,10 @@
 // NVIDIA's library (version 13), what they do is the simulator's. What is not here does not link.
 //
 // Files compiled by nvcc register their kernels and variables before main(), by the names that the PTX has.
-#include <heddle/sim/compat/launch.h>
-#include <heddle/sim/compat/memory.h>
+#include <heddle/sim/compat/cudart.h>
 #include <heddle/sim/compat/ptx/module.h>
 
 #include <cstring>
-
-#define HEDDLE_GPU_PREFIX simulated
-#define HEDDLE_GPU_VERSION 13000
-#define HEDDLE_GPU_ATTRIBUTE(name) simulatedDevAttr##name
-#define HEDDLE_GPU_ATTRIBUTE_TYPE simulatedDeviceAttr
-#define HEDDLE_GPU_PROPERTIES simulatedDeviceProp
-#define HEDDLE_GPU_POINTER_ATTRIBUTES simulatedPointerAttributes
-#define HEDDLE_GPU_LEAST_PRIORITY 0
-#define HEDDLE_GPU_MEMORY device_alone
-#define HEDDLE_GPU_GREATEST_PRIORITY (-5)
-#include <heddle/sim/compat/runtime_api.h>
 
 namespace {
 
@@ -288,9 +276,7 @@ int cudaMalloc(void** memory, size_t bytes) {
   return success;
 }
 int cudaMallocAsync(void** memory, size_t bytes, simulatedStream_t stream) {
-  heddle::compat::allocate_in_stream(memory, bytes, heddle::compat::memory_place::device_alone, "cudaMallocAsync",
-                                     stream);
-  return success;
+  return simulatedMallocAsync(memory, bytes, stream);
 }
 int cudaMallocHost(void** memory, size_t bytes) {
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaMallocHost");
@@ -346,10 +332,6 @@ int cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offs
 }
 int cudaHostRegister(void* memory, size_t bytes, unsigned flags) { return simulatedHostRegister(memory, bytes, flags); }
 int cudaHostUnregister(void* memory) { return simulatedHostUnregister(memory); }
-int cudaDeviceGetDefaultMemPool(simulatedMemPool_t* pool, int device) {
-  return simulatedDeviceGetDefaultMemPool(pool, device);
-}
-int cudaMemPoolSetAttribute(simulatedMemPool_t, int, void*) { return success; }
 int cudaMemPrefetchAsync(const void*, size_t, uint64_t, unsigned, simulatedStream_t) { return success; }
 int cudaMemAdvise(const void*, size_t, int, uint64_t) { return success; }
 

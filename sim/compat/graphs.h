@@ -31,6 +31,8 @@ graph* make_graph();
 graph* clone_graph(const graph& from);
 void destroy_graph(graph* destroyed);
 graph_node* add_node(graph& to, const graph_work& work, graph_node* const* after, size_t count);
+/// The second node comes behind the first one, too; false where they are of other graphs, or would wait for each other.
+bool add_dependency(const graph& of, graph_node& first, graph_node& then);
 /// A node for the next kernel that this thread launches, which is kept and not launched.
 void keep_next_launch();
 graph_work kept_launch();

@@ -1,4 +1,4 @@
-// Graphs, and what launches need beside their headers. Compiled without instrumentation: none of this is an access of the program's.
+// Graphs, and what launches need beside their headers; where blocks meet is in meeting_place.cpp. Compiled without instrumentation: none of this is an access of the program's.
 #include <pthread.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace heddle::compat {
 struct graph_node {
   graph_work work;
   std::vector<unsigned char> bytes;
-  std::vector<uint32_t> after;  ///< the numbers of earlier nodes
+  std::vector<uint32_t> after;  ///< the numbers of nodes
   uint32_t number = 0;
   graph* of = nullptr;
   uint32_t stream = 0;  ///< those of its latest launch
@@ -101,6 +101,36 @@ void must_be_there(const graph* used) {
     sim::runtime::trap(fault::assertion, "a graph that is destroyed, or was never made, is used");
 }
 
+/// Whether the node waits for the other one, or is the same.
+bool comes_behind(const graph& of, const graph_node& node, const graph_node& other) {
+  std::vector<bool> is_met(of.nodes.size());
+  std::vector<uint32_t> left = {node.number};
+  while (!left.empty()) {
+    const uint32_t number = left.back();
+    left.pop_back();
+    if (number == other.number) return true;
+    if (is_met[number]) continue;
+    is_met[number] = true;
+    left.insert(left.end(), of.nodes[number]->after.begin(), of.nodes[number]->after.end());
+  }
+  return false;
+}
+
+/// Each behind those that it depends on.
+std::vector<graph_node*> in_order(const graph& all) {
+  std::vector<graph_node*> made;
+  std::vector<bool> is_made(all.nodes.size());
+  while (made.size() < all.nodes.size()) {
+    for (const auto& node : all.nodes) {
+      const bool waits = std::any_of(node->after.begin(), node->after.end(), [&](uint32_t n) { return !is_made[n]; });
+      if (is_made[node->number] || waits) continue;
+      is_made[node->number] = true;
+      made.push_back(node.get());
+    }
+  }
+  return made;
+}
+
 void give(const graph_node& node, uint32_t stream) {
   const graph_work& work = node.work;
   if (work.kind == node_kind::launch) {
@@ -158,6 +188,12 @@ graph_node* add_node(graph& to, const graph_work& work, graph_node* const* after
   return append(to, work, std::move(numbers));
 }
 
+bool add_dependency(const graph& of, graph_node& first, graph_node& then) {
+  if (first.of != &of || then.of != &of || comes_behind(of, first, then)) return false;
+  then.after.push_back(first.number);
+  return true;
+}
+
 void keep_next_launch() { here().keeps_next = true; }
 graph_work kept_launch() {
   graph_work work = here().kept;
@@ -201,7 +237,7 @@ void launch_graph(graph& launched, uint32_t stream) {
   // Behind earlier launches of it, whatever stream they were for. (CUDA Runtime API, "cudaGraphLaunch".)
   sim::runtime::wait_event(stream, launched.ends);
   sim::runtime::record_event(launched.begins, stream);
-  for (const auto& node : launched.nodes) {
+  for (const graph_node* const node : in_order(launched)) {
     if (node->after.empty()) sim::runtime::wait_event(node->stream, launched.begins);
     for (const uint32_t earlier : node->after) {
       sim::runtime::wait_event(node->stream, launched.nodes[earlier]->event);
@@ -349,38 +385,6 @@ bool is_registered(const void* address) {
   const std::map<uintptr_t, size_t>& known = here().registered;
   const auto behind = known.upper_bound(at);
   return behind != known.begin() && at - std::prev(behind)->first < std::prev(behind)->second;
-}
-
-// -- where the blocks of a cooperative launch meet
-
-namespace {
-
-/// In the memory of each block: the address, and its complement, which nothing that lies there before is.
-uint64_t* kept() {
-  static constexpr char name[] = "grid barrier";
-  return static_cast<uint64_t*>(sim::runtime::shared_variable(&name, 2 * sizeof(uint64_t), name));
-}
-
-}  // namespace
-
-void* make_meeting_place() {
-  constexpr size_t bytes = 64;
-  void* const words = sim::runtime::allocate_unnamed(bytes, sim::runtime::memory_place::device, "grid barrier");
-  sim::runtime::fill(words, 0, bytes);
-  return words;
-}
-
-void keep_meeting_place(void* words) {
-  uint64_t* const own = kept();
-  own[0] = reinterpret_cast<uint64_t>(words);
-  own[1] = ~own[0];
-}
-
-uint64_t* meeting_place() {
-  const uint64_t* const own = kept();
-  if (own[0] != ~own[1])
-    sim::runtime::trap(fault::assertion, "a barrier of a grid in a kernel that was not launched as a cooperative one");
-  return reinterpret_cast<uint64_t*>(own[0]);
 }
 
 }  // namespace heddle::compat

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/pools.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ void allocate(T** memory, size_t bytes, memory_place what, const char* call) {
 inline void release(void* memory) {
   if (memory == nullptr) return;
   sim::runtime::synchronize(sim::runtime::device_of(memory));
+  note_released(memory);
   sim::runtime::release(memory);
 }
 
@@ -86,7 +88,9 @@ void allocate_in_stream(T** memory, size_t bytes, memory_place what, const char*
 }
 inline void release_in_stream(void* memory, const void* stream) {
   const uint32_t number = stream_number(stream);
-  if (!is_capturing(number)) sim::runtime::release_in_stream(memory, number);
+  if (is_capturing(number)) return;
+  note_released(memory);
+  sim::runtime::release_in_stream(memory, number);
 }
 
 /// A call of the host, in its place in the stream.

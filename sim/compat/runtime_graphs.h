@@ -181,24 +181,22 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddEmptyNode)(HEDDLE_GPU(GraphNode_t)
   return HEDDLE_GPU(Success);
 }
 
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphAddDependencies)(HEDDLE_GPU(Graph_t) graph, const HEDDLE_GPU(GraphNode_t) * from,
+                                     const HEDDLE_GPU(GraphNode_t) * to, size_t count) {
+  for (size_t n = 0; n < count; ++n)
+    if (!heddle::compat::add_dependency(*graph, *from[n], *to[n])) return HEDDLE_GPU(ErrorInvalidValue);
+  return HEDDLE_GPU(Success);
+}
+
 /// (CUDA Runtime API, "cudaMemAllocNodeParams".) Memory of a graph is there from now on, and stays.
-struct HEDDLE_GPU(MemPoolProps) {
-  int allocType;
-  int handleTypes;
-  HEDDLE_GPU(MemLocation) location;
-  void* win32SecurityAttributes;
-  size_t maxSize;
-  unsigned char reserved[56];
-};
 struct HEDDLE_GPU(MemAllocNodeParams) {
   HEDDLE_GPU(MemPoolProps) poolProps;
-  const void* accessDescs;
+  const HEDDLE_GPU(MemAccessDesc) * accessDescs;
   size_t accessDescCount;
   size_t bytesize;
   void* dptr;
 };
-inline constexpr int HEDDLE_GPU(MemAllocationTypePinned) = 1;
-inline constexpr int HEDDLE_GPU(MemHandleTypeNone) = 0;
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemAllocNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
                                                             const HEDDLE_GPU(GraphNode_t) * after, size_t count,
                                                             HEDDLE_GPU(MemAllocNodeParams) * what) {

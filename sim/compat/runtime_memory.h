@@ -1,4 +1,4 @@
-// More of memory as the runtimes of CUDA and HIP have it: rows, streams, pools, peers, pointers and handles. Included by runtime_api.h alone.
+// More of memory as the runtimes of CUDA and HIP have it: rows, streams, peers, pointers and handles. Included by runtime_api.h alone.
 
 // -- rows. A copy or fill of rows is one of each row, in order.
 
@@ -39,6 +39,47 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset2D)(void* to, size_t pitch, int valu
   return HEDDLE_GPU(Memset2DAsync)(to, pitch, value, width, height);
 }
 
+/// Slices of rows, one behind the other.
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Malloc3D)(HEDDLE_GPU(PitchedPtr) * memory, HEDDLE_GPU(Extent) extent) {
+  *memory = {nullptr, 0, extent.width, extent.height};
+  return HEDDLE_GPU(MallocPitch)(&memory->ptr, &memory->pitch, extent.width, extent.height * extent.depth);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(Memcpy3DAsync)(const HEDDLE_GPU(Memcpy3DParms) * what, HEDDLE_GPU(Stream_t) stream = nullptr) {
+  if (what->srcArray != nullptr || what->dstArray != nullptr) return HEDDLE_GPU(ErrorNotSupported);
+  for (size_t slice = 0; slice < what->extent.depth; ++slice) {
+    const HEDDLE_GPU(Error_t) done =
+        HEDDLE_GPU(Memcpy2DAsync)(heddle::compat::row_at(what->dstPtr, what->dstPos, 0, slice), what->dstPtr.pitch,
+                                  heddle::compat::row_at(what->srcPtr, what->srcPos, 0, slice), what->srcPtr.pitch,
+                                  what->extent.width, what->extent.height, what->kind, stream);
+    if (done != HEDDLE_GPU(Success)) return done;
+  }
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memcpy3D)(const HEDDLE_GPU(Memcpy3DParms) * what) {
+  if (what->srcArray != nullptr || what->dstArray != nullptr) return HEDDLE_GPU(ErrorNotSupported);
+  for (size_t slice = 0; slice < what->extent.depth; ++slice) {
+    const HEDDLE_GPU(Error_t) done =
+        HEDDLE_GPU(Memcpy2D)(heddle::compat::row_at(what->dstPtr, what->dstPos, 0, slice), what->dstPtr.pitch,
+                             heddle::compat::row_at(what->srcPtr, what->srcPos, 0, slice), what->srcPtr.pitch,
+                             what->extent.width, what->extent.height, what->kind);
+    if (done != HEDDLE_GPU(Success)) return done;
+  }
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset3DAsync)(HEDDLE_GPU(PitchedPtr) to, int value, HEDDLE_GPU(Extent) extent,
+                                                     HEDDLE_GPU(Stream_t) stream = nullptr) {
+  for (size_t slice = 0; slice < extent.depth; ++slice) {
+    const HEDDLE_GPU(Error_t) done = HEDDLE_GPU(Memset2DAsync)(heddle::compat::row_at(to, {}, 0, slice), to.pitch,
+                                                               value, extent.width, extent.height, stream);
+    if (done != HEDDLE_GPU(Success)) return done;
+  }
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset3D)(HEDDLE_GPU(PitchedPtr) to, int value, HEDDLE_GPU(Extent) extent) {
+  return HEDDLE_GPU(Memset3DAsync)(to, value, extent);
+}
+
 // -- symbols, in streams
 
 template <typename T>
@@ -55,44 +96,6 @@ HEDDLE_GPU(MemcpyFromSymbolAsync)(void* to, const T& symbol, size_t bytes, size_
   return HEDDLE_GPU(MemcpyAsync)(to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
                                  kind == HEDDLE_GPU(MemcpyDeviceToHost) ? HEDDLE_GPU(MemcpyDefault) : kind, stream);
 }
-
-// -- pools: memory is there at once, and given back when what the stream has been given has ended
-
-using HEDDLE_GPU(MemPool_t) = struct heddle_pool*;
-enum HEDDLE_GPU(MemPoolAttr) {
-  HEDDLE_GPU(MemPoolReuseFollowEventDependencies) = 1,
-  HEDDLE_GPU(MemPoolReuseAllowOpportunistic) = 2,
-  HEDDLE_GPU(MemPoolReuseAllowInternalDependencies) = 3,
-  HEDDLE_GPU(MemPoolAttrReleaseThreshold) = 4,
-};
-template <typename T>
-HEDDLE_GPU(Error_t)
-HEDDLE_GPU(MallocAsync)(T** memory, size_t bytes, HEDDLE_GPU(Stream_t) stream) {
-  heddle::compat::allocate_in_stream(memory, bytes, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
-                                     HEDDLE_GPU_TEXT(MallocAsync), stream);
-  return HEDDLE_GPU(Success);
-}
-template <typename T>
-HEDDLE_GPU(Error_t)
-HEDDLE_GPU(MallocFromPoolAsync)(T** memory, size_t bytes, HEDDLE_GPU(MemPool_t), HEDDLE_GPU(Stream_t) stream) {
-  return HEDDLE_GPU(MallocAsync)(memory, bytes, stream);
-}
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(FreeAsync)(void* memory, HEDDLE_GPU(Stream_t) stream) {
-  heddle::compat::release_in_stream(memory, stream);
-  return HEDDLE_GPU(Success);
-}
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetDefaultMemPool)(HEDDLE_GPU(MemPool_t) * pool, int device) {
-  if (!heddle::compat::has_device(device)) return HEDDLE_GPU(ErrorInvalidDevice);
-  *pool = reinterpret_cast<HEDDLE_GPU(MemPool_t)>(static_cast<uintptr_t>(device) + 1);
-  return HEDDLE_GPU(Success);
-}
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetMemPool)(HEDDLE_GPU(MemPool_t) * pool, int device) {
-  return HEDDLE_GPU(DeviceGetDefaultMemPool)(pool, device);
-}
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemPoolSetAttribute)(HEDDLE_GPU(MemPool_t), HEDDLE_GPU(MemPoolAttr), void*) {
-  return HEDDLE_GPU(Success);
-}
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemPoolTrimTo)(HEDDLE_GPU(MemPool_t), size_t) { return HEDDLE_GPU(Success); }
 
 // -- where memory is: hints, which change nothing
 
@@ -228,3 +231,6 @@ inline HEDDLE_GPU(Error_t)
   __builtin_memcpy(event, handle.reserved, sizeof *event);
   return HEDDLE_GPU(Success);
 }
+
+// It needs what is before it.
+#include <heddle/sim/compat/runtime_pools.h>

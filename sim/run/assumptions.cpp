@@ -108,9 +108,8 @@ std::string read_one(std::string_view text, assumption& into) {
     if (const std::string_view word = next_part(words, '+'); !read_word(word, into.change))
       return whole + ": \"" + std::string(word) +
              "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst (plain.relaxed and so on, of a plain "
-             "access), wave, block, device, system, or "
-             "before: or "
-             "after: with fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same or sync_block, or "
+             "access), wave, block, cluster, device, system, or before: or after: with fence.ORDER.SCOPE, proxy_fence, "
+             "sync_lanes, sync_same or sync_block, or "
              "after:broadcast.VARIABLE";
   return {};
 }

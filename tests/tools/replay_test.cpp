@@ -138,6 +138,27 @@ TEST(replay, settings_and_scenarios_that_there_are_not_are_refused) {
   EXPECT_NE(ended.err.find("did you mean \"zoo.crossed-calls\"?"), std::string::npos) << ended.err;
 }
 
+TEST(replay, of_a_folder_or_a_journal_says_which_trace_to_give) {
+  const std::filesystem::path folder = own_file("found");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto said = [&](const std::string& given) {
+    const ended_process ended = heddle({"replay", given});
+    EXPECT_EQ(ended.status, 2);
+    return ended.err;
+  };
+  const std::string name = folder.string();
+  EXPECT_EQ(said(name), "heddle: \"" + name + "\" is a folder, and no trace lies in it\n");
+  ASSERT_FALSE(scheduler::write_trace(recorded_crossed(), folder / "b.heddle.json"));
+  EXPECT_EQ(said(name), "heddle: \"" + name + "\" is a folder: give the trace in it, " + name + "/b.heddle.json\n");
+  ASSERT_FALSE(scheduler::write_trace(recorded_crossed(), folder / "a.heddle.json"));
+  const std::string journal = name + "/campaign.jsonl";
+  std::ofstream(journal) << "dc1f4a09 {}\n";
+  EXPECT_EQ(said(journal), "heddle: \"" + journal +
+                               "\" is the journal of a campaign: give one of the 2 traces beside it, such as " + name +
+                               "/a.heddle.json\n");
+}
+
 TEST(replay, steps_are_aligned_and_repetitions_folded) {
   trace spinning = recorded_crossed();
   spinning.scenario = "port.echo";

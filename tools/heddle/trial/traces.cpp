@@ -75,12 +75,31 @@ std::string build_text(const std::string& version_text, const std::string& id) {
   return version_text + ", build " + (id.empty() ? "without id" : id.substr(0, 12));
 }
 
+/// What to give instead of a folder of traces, or of the journal that a campaign keeps beside them; empty for other files.
+std::string one_of_folder(const std::string& given) {
+  std::error_code ignored;
+  const std::filesystem::path path(given);
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const bool is_journal = path.extension() == ".jsonl" && path.filename().string().starts_with("campaign");
+  if (!is_folder && !is_journal) return {};
+  std::vector<std::string> traces;
+  for (const auto& entry : std::filesystem::directory_iterator(is_folder ? path : path.parent_path() / ".", ignored))
+    if (entry.path().string().ends_with(trace_ending)) traces.push_back(entry.path().lexically_normal().string());
+  const std::string what = "\"" + given + (is_folder ? "\" is a folder" : "\" is the journal of a campaign");
+  if (traces.empty()) return what + (is_folder ? ", and no trace lies in it" : ", and no trace lies beside it");
+  const std::string where = is_folder ? "in it" : "beside it";
+  const std::string first = shell_word(*std::min_element(traces.begin(), traces.end()));
+  if (traces.size() == 1) return what + ": give the trace " + where + ", " + first;
+  return what + ": give one of the " + std::to_string(traces.size()) + " traces " + where + ", such as " + first;
+}
+
 /// The trace, and the scenario that it is of.
 recorded_run read_recorded(const std::string& file_or_token) {
   recorded_run found;
   scheduler::trace_or_error read = scheduler::read_trace(file_or_token);
   if (!read.value) {
-    found.error = std::move(read.error);
+    const std::string instead = one_of_folder(file_or_token);
+    found.error = instead.empty() ? std::move(read.error) : instead;
     return found;
   }
   found.recorded = std::move(*read.value);
