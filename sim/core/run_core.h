@@ -115,7 +115,7 @@ struct run_core {
     self.operations_judged = self.operations;
     self.reads.clear();
     self.fruitless_reads = 0;
-    self.clock_reads = 0;
+    self.at_clock.reads = 0;
     self.left = allowed;
     self.spin.forget();
     self.circles = 0;

@@ -100,9 +100,9 @@ class program_clock {
     constexpr uint64_t cycles_per_step = 100;
     if (self.id >= looks_.size()) looks_.resize(self.id + size_t{1});
     ++looks_[self.id];
-    const bool advances = runs || self.clock_reads < patient_reads;
-    if (advances && self.clock_reads < most_doublings) ++self.clock_reads;
-    cycle_ = std::max(cycle_, step * cycles_per_step) + (advances ? uint64_t{1} << self.clock_reads : 1);
+    const bool advances = runs || self.at_clock.reads < patient_reads;
+    if (advances && self.at_clock.reads < most_doublings) ++self.at_clock.reads;
+    cycle_ = std::max(cycle_, step * cycles_per_step) + (advances ? uint64_t{1} << self.at_clock.reads : 1);
     return cycle_;
   }
   /// So often it doubles: a time beyond that does not come.
@@ -110,7 +110,7 @@ class program_clock {
   /// What a lane that waits is driving on, though nothing of it stays in its frame: with it no two turns of a loop are the same that looks at the
   /// clock, as long as another look may bring the time that it waits for.
   uint64_t driven_by(const lane& who) const {
-    return who.id < looks_.size() && who.clock_reads < most_doublings ? looks_[who.id] * 0x9e3779b97f4a7c15u : 0;
+    return who.id < looks_.size() && who.at_clock.reads < most_doublings ? looks_[who.id] * 0x9e3779b97f4a7c15u : 0;
   }
   // A thread sleeps for so many cycles, or until that one. Without effect where the run has not read the clock yet.
   void pass(uint64_t cycles) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -58,6 +59,26 @@ stack_arena::~stack_arena() {
 void stack_arena::guard_up_to(size_t index) {
   for (; guarded_ <= index && guarded_ < max_guarded_stacks; ++guarded_)
     if (mprotect(base_ + guarded_ * stride_bytes_, guard_bytes(), PROT_NONE) != 0) break;
+}
+
+// What a run leaves there would be what the next one finds in its variables before they are set, and a schedule would not be the same twice.
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+void stack_arena::clear(std::byte* low, uint32_t& used_bytes) const {
+  std::byte* const high = low + stack_bytes_;
+  const auto is_touched = [](const std::byte* from, const std::byte* to) {
+    uint64_t any = 0;
+    for (; from < to; from += sizeof(uint64_t)) any |= *reinterpret_cast<const uint64_t*>(from);
+    return any != 0;
+  };
+  while (used_bytes < stack_bytes_) {
+    const std::byte* const end = high - used_bytes;
+    const size_t bytes = std::min(untouched_bytes, static_cast<size_t>(end - low));
+    if (!is_touched(end - bytes, end)) break;
+    used_bytes += static_cast<uint32_t>(bytes);
+  }
+  std::memset(high - used_bytes, 0, used_bytes);
 }
 
 bool stack_arena::is_guard(const void* address) const {

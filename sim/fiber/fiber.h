@@ -5,8 +5,10 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -38,7 +40,7 @@ class stack_arena {
     }
   };
 
-  /// Stack number `index`; its contents are what its last user left.
+  /// Stack number `index`: zero, as far as its last user came; what lies below a frame of which it left some kilobytes untouched may be what it left.
   stack at(size_t index) {
     if (guarded_ <= index) guard_up_to(index);
     std::byte* const low = base_ + index * stride_bytes_ + guard_bytes();
@@ -46,6 +48,11 @@ class stack_arena {
     // The last user of the stack may have been abandoned in mid-flight, its frames still poisoned.
     ASAN_UNPOISON_MEMORY_REGION(low, stack_bytes_);
 #endif
+    if (used_bytes_.size() <= index)
+      used_bytes_.resize(index + 1);
+    else if (used_bytes_[index] != 0)
+      clear(low, used_bytes_[index]);
+    used_bytes_[index] = std::max(used_bytes_[index], static_cast<uint32_t>(fewest_used_bytes));
     return {low, stack_bytes_};
   }
 
@@ -61,13 +68,19 @@ class stack_arena {
  private:
   size_t guard_bytes() const { return stride_bytes_ - stack_bytes_; }
   void guard_up_to(size_t index);
+  /// Of a stack whose users have come down so far, or further: then `used_bytes` grows.
+  void clear(std::byte* low, uint32_t& used_bytes) const;
+
+  static constexpr size_t fewest_used_bytes = 1024;
+  static constexpr size_t untouched_bytes = 2048;  ///< below what was used nothing was, if nothing was in so many bytes
 
   std::byte* base_ = nullptr;
   size_t reserved_bytes_ = 0;
   size_t stack_bytes_ = 0;
   size_t stride_bytes_ = 0;
   size_t capacity_ = 0;
-  size_t guarded_ = 0;  ///< stacks [0, guarded_) have their guard page in place
+  size_t guarded_ = 0;                ///< stacks [0, guarded_) have their guard page in place
+  std::vector<uint32_t> used_bytes_;  ///< by stack; 0: it is as it was mapped
 };
 
 /// The exceptions in flight of one OS thread (Itanium C++ ABI, section 2.2.2: the layout that every C++ runtime on these systems

@@ -84,6 +84,9 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
   }
   if (machine.late < unbounded) to.fact(who.left.late);
   if (machine.spurious < unbounded) to.fact(who.left.spurious);
+  if (who.at_clock.reads != 0)
+    to.fact((who.at_clock.to_look_again ? 1u : 0u) | (who.at_clock.missed_newest ? 2u : 0u) |
+            (who.reads.saw_change_lately() ? 4u : 0u));
   const exceptions_in_flight& thrown = who.runs.exceptions();
   to.fact(as_fact(thrown.caught));
   to.fact(thrown.uncaught);

@@ -17,6 +17,8 @@ class early_begins {
   void forget() {
     let_.clear();
     held_back_.clear();
+    in_front_.clear();
+    waited_.clear();
   }
 
   /// The lane's block lets what comes behind its kernel begin; false when it has done so before.
@@ -47,6 +49,37 @@ class early_begins {
     return true;
   }
 
+  /// A launch that another one may begin in front of the end of: what it begins behind is kept, for it may be gone by then.
+  void keep(const launched_kernel& runs) {
+    in_front_.push_back({.ordinal = runs.ordinal, .early_behind = runs.early_behind, .after = runs.after});
+  }
+  /// The lane has waited for the kernel before. Where its block has not let the next one begin yet, that one begins behind the end of the other too.
+  void has_waited(const lane& who) {
+    const launched_kernel& runs = *who.of->runs;
+    const bool has_let = !runs.lets_begin.empty() && runs.lets_begin[who.of->block] != 0;
+    if (!has_let && std::find(waited_.begin(), waited_.end(), runs.ordinal) == waited_.end())
+      waited_.push_back(runs.ordinal);
+  }
+  /// Calls `each` with the launches whose ends come before all that a launch does which begins in front of the end of `ordinal`: it begins behind the
+  /// begin of that one.
+  template <typename Each>
+  void for_each_before(uint32_t ordinal, const Each& each) const {
+    while (ordinal != launched_kernel::none) {
+      const auto runs =
+          std::find_if(in_front_.begin(), in_front_.end(), [&](const kept& one) { return one.ordinal == ordinal; });
+      if (runs == in_front_.end()) return;
+      ordinal = launched_kernel::none;
+      for (const uint32_t earlier : runs->after) {
+        if (earlier != runs->early_behind || !has_let(earlier)) {
+          each(earlier);
+        } else {
+          if (std::find(waited_.begin(), waited_.end(), runs->ordinal) != waited_.end()) each(earlier);
+          ordinal = earlier;
+        }
+      }
+    }
+  }
+
   /// The launch has not ended before the one in front of it has, behind which it began early.
   void hold_back(uint32_t ordinal, uint32_t behind) { held_back_.push_back({.ordinal = ordinal, .behind = behind}); }
   /// A launch whose end was held back until the end of this one; it is not any more. None: launched_kernel::none.
@@ -62,6 +95,7 @@ class early_begins {
   void visit_state(state_reader& to) const {
     for (const uint32_t each : let_) to.fact(each);
     for (const held& each : held_back_) to.fact(each.ordinal);
+    for (const uint32_t each : waited_) to.fact(each);
   }
 
  private:
@@ -69,8 +103,15 @@ class early_begins {
     uint32_t ordinal = 0;
     uint32_t behind = 0;
   };
+  struct kept {
+    uint32_t ordinal = 0;
+    uint32_t early_behind = launched_kernel::none;
+    std::vector<uint32_t> after;
+  };
   std::vector<uint32_t> let_;  ///< launches
   std::vector<held> held_back_;
+  std::vector<kept> in_front_;
+  std::vector<uint32_t> waited_;  ///< launches
 };
 
 }  // namespace heddle::sim

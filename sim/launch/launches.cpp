@@ -72,8 +72,10 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
   added.ordinal = kernels_launched_;
   if (shape.early && commands_ == nullptr && streams_[shape.stream].last.size() == 1)
     for (const launched_kernel& before : kernels_)
-      if (before.ordinal == streams_[shape.stream].last[0] && kernel_ends_[before.ordinal] == 0)
+      if (before.ordinal == streams_[shape.stream].last[0] && kernel_ends_[before.ordinal] == 0) {
         added.early_behind = before.ordinal;
+        early_.keep(before);
+      }
   added.after = take_place_in(shape.stream, self);
   added.device = streams_[shape.stream].device;
   added.priority = streams_[shape.stream].priority;
@@ -260,6 +262,9 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
         for (const uint32_t earlier : runs.after)
           if (kernel_ends_[earlier] != 0 && (earlier != runs.early_behind || !early_.has_let(earlier)))
             core_.late->acquire_object(fresh, object_of_end(earlier));
+        if (runs.early_behind != launched_kernel::none && early_.has_let(runs.early_behind))
+          early_.for_each_before(runs.early_behind,
+                                 [&](uint32_t earlier) { core_.late->acquire_object(fresh, object_of_end(earlier)); });
       }
     }
     if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);

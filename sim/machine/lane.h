@@ -92,6 +92,15 @@ struct alignas(16) allowance {
   uint32_t wakes = 0;     ///< waits that may end spuriously
 };
 
+/// What a lane has found at the clock, and since.
+struct clock_looks {
+  uint32_t reads = 0;          ///< since its last progress
+  uint32_t still = 0;          ///< in the fair tail: since memory changed
+  uint64_t changes = 0;        ///< waits::changes() at the last of them
+  bool to_look_again = false;  ///< what it waited for has changed since the last of them
+  bool missed_newest = false;  ///< what it has read last is not the newest that was stored there
+};
+
 /// The part of a lane that is constructed anew in each run.
 struct lane_run {
   wave* of = nullptr;
@@ -124,9 +133,7 @@ struct lane_run {
       0;  ///< the last open_collective::number at which a sibling waited when it paused under the quiescence check
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
-  uint32_t clock_reads = 0;       ///< since its last progress
-  uint32_t still_clock = 0;       ///< in the fair tail: looks at the clock since memory changed
-  uint64_t changes_at_clock = 0;  ///< waits::changes() at the last of them
+  clock_looks at_clock;
   /// What the C++ library keeps for this host thread, which has been given it and has not told where it lies: while `operations` is still the
   /// last of these.
   const std::byte* own_object = nullptr;

@@ -64,6 +64,7 @@ class watch_set {
     maybe_ = 0;
     overflowed_ = false;
     saw_change_ = false;
+    saw_change_lately_ = false;
   }
   /// What is read from here on belongs to the next iteration of the lane's loop.
   void begin_turn() { ++turn_; }
@@ -71,6 +72,9 @@ class watch_set {
   void keep_turn();
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
+  /// The same, since it was last asked to forget that.
+  bool saw_change_lately() const { return saw_change_lately_; }
+  void forget_change() { saw_change_lately_ = false; }
   /// Whether every location of the set still has the value that the lane read. False when the set could not hold all of them.
   bool unchanged(const class watch_table& table) const {
     // Mostly it is a word, or two.
@@ -108,7 +112,7 @@ class watch_set {
   }
   [[gnu::noinline]] void look_among_recent(const void* address, uint32_t size_bytes, uint64_t value, bool by_change);
   void update(size_t n, uint64_t value) {
-    if (entries_[n].value != value) saw_change_ = true;
+    if (entries_[n].value != value) saw_change_ = saw_change_lately_ = true;
     entries_[n].value = value;
     entries_[n].turn = turn_;
     next_ = n + 1 == entries_.size() ? 0 : n + 1;
@@ -122,6 +126,7 @@ class watch_set {
   size_t next_ = 0;     ///< the entry behind the one that was read last, or the first; none where there is none
   bool overflowed_ = false;
   bool saw_change_ = false;
+  bool saw_change_lately_ = false;
 };
 
 /// The registrations of all waiting lanes, found by location. Registrations stay in place when a lane wakes and are reused

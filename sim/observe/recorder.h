@@ -220,8 +220,12 @@ class recorder {
   std::vector<runtime::named_slots> named_;
   std::unordered_map<const lane*, std::unordered_map<const void*, finding>> found_;
   std::unordered_map<const lane*, finding> finds_now_;
-  std::unordered_map<uint64_t, std::vector<uint64_t>>
-      stores_;  ///< by granule: the steps whose stores are in memory, in that order
+  /// The steps whose stores to a granule are in memory, in that order.
+  struct granule_stores {
+    std::vector<uint64_t> steps;
+    std::array<size_t, granule_bytes> last = {};  ///< by byte: the place of the last one there, and one more
+  };
+  std::unordered_map<uint64_t, granule_stores> stores_;               ///< by granule
   std::unordered_map<const lane*, std::vector<uint64_t>> under_way_;  ///< the steps of stores that are not
   std::unordered_map<uint64_t, uint64_t> early_bytes_;  ///< that have arrived of a step that is being performed
   std::unordered_map<uint64_t, uint64_t> rings_;        ///< number to step

@@ -88,8 +88,13 @@ void recorder::look_at_memory(taken& one, bool under_way, bool readable) {
 }
 
 void recorder::note_store(const taken& one) {
-  for_each_granule(one.what.address, one.what.size_bytes,
-                   [&](uint64_t granule) { stores_[granule].push_back(one.step); });
+  for_each_granule(one.what.address, one.what.size_bytes, [&](uint64_t granule) {
+    granule_stores& of = stores_[granule];
+    of.steps.push_back(one.step);
+    for (size_t byte = 0; byte < granule_bytes; ++byte)
+      if (granule * granule_bytes + byte - reinterpret_cast<uintptr_t>(one.what.address) < one.what.size_bytes)
+        of.last[byte] = of.steps.size();
+  });
 }
 
 void recorder::found(const lane& who, uint64_t store_step, bool is_newest, uint64_t newest_step) {
@@ -134,7 +139,13 @@ void recorder::infer_read(taken& one, bool readable) {
   for_each_granule(one.what.address, one.what.size_bytes, [&](uint64_t granule) {
     const auto stores = stores_.find(granule);
     if (stores == stores_.end()) return;
-    for (auto step = stores->second.rbegin(); step != stores->second.rend() && *step > latest; ++step) {
+    const granule_stores& of = stores->second;
+    size_t behind = 0;  // the last that can be the one
+    for (size_t byte = 0; byte < granule_bytes; ++byte)
+      if (granule * granule_bytes + byte - reinterpret_cast<uintptr_t>(one.what.address) < one.what.size_bytes)
+        behind = std::max(behind, of.last[byte]);
+    const auto first = of.steps.rbegin() + static_cast<ptrdiff_t>(of.steps.size() - behind);
+    for (auto step = first; step != of.steps.rend() && *step > latest; ++step) {
       const taken* const store = at_step(*step);
       if (store == nullptr || !overlaps(*store)) continue;
       const bool wrote_it = store->what.address == one.what.address && store->what.size_bytes == one.what.size_bytes &&

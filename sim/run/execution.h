@@ -67,6 +67,7 @@ class execution : public machine_parts {
     if (!core_.map.heap.contains(address) || size_bytes > sizeof value) [[unlikely]]
       return waits_.read_elsewhere(self, address, size_bytes, value, watched_for);
     ++self.fruitless_reads;
+    self.at_clock.missed_newest = value != watched_for;
     self.reads.add(address, size_bytes, watched_for, false);
     core_.performed_in_heap(self, address, value);
   }

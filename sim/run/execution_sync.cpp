@@ -70,15 +70,15 @@ bool time_runs(run_core& core, const waits& waiting, lane& self) {
   if (core.machine.early_timeouts) return true;
   if (core.phase.in_tail) {
     constexpr uint32_t looks = 64;
-    if (std::exchange(self.changes_at_clock, waiting.changes()) == waiting.changes())
-      return ++self.still_clock >= looks;
-    self.still_clock = 0;
+    if (std::exchange(self.at_clock.changes, waiting.changes()) == waiting.changes())
+      return ++self.at_clock.still >= looks;
+    self.at_clock.still = 0;
     return false;
   }
   // One that sleeps or gives way, and waits for nothing, can go on; unless it is known to go round for ever.
   const auto goes_round = [&](const lane& each) {
     return (each.proven && core.phase.checks != quiescence_check::none) ||
-           each.clock_reads >= program_clock::most_doublings;
+           each.at_clock.reads >= program_clock::most_doublings;
   };
   bool any_sleeps = false;
   for (size_t n = 0; n < core.threads.lanes_used; ++n) {
@@ -89,16 +89,19 @@ bool time_runs(run_core& core, const waits& waiting, lane& self) {
     any_sleeps = true;
   }
   if (any_sleeps) return false;
+  // One that has looked at the clock as often as it may waits for a time too, or for what has come since it looked.
   return std::none_of(core.enabled.lanes.begin(), core.enabled.lanes.end(), [&](const lane* each) {
-    return each != &self && each->clock_reads < program_clock::patient_reads;
+    return each != &self && (each->at_clock.reads < program_clock::patient_reads || waiting.finds_another(*each));
   });
 }
 
 }  // namespace
 
 uint64_t execution::look_at_clock(lane& self) {
+  self.at_clock.to_look_again = false;
+  self.reads.forget_change();
   return core_.clock.read(self, core_.history.steps,
-                          self.clock_reads < program_clock::patient_reads || time_runs(core_, waits_, self));
+                          self.at_clock.reads < program_clock::patient_reads || time_runs(core_, waits_, self));
 }
 
 // -- collectives and barriers -------------------------------------------------------------------------------------------------------

@@ -51,8 +51,10 @@ void wait_for_kernel_before() {
   if (self.of->runs->early_behind == launched_kernel::none) return;
   const entered inside(self);
   const hidden_operands hidden(self);
-  execution::instance->wait_for_launches(self, {self.of->runs->early_behind},
-                                         make_operation(operation_kind::synchronize, nullptr, 0, from));
+  execution& here = *execution::instance;
+  here.wait_for_launches(self, {self.of->runs->early_behind},
+                         make_operation(operation_kind::synchronize, nullptr, 0, from));
+  here.launched().early().has_waited(self);
 }
 
 }  // namespace heddle::sim::runtime

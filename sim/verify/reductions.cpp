@@ -81,7 +81,7 @@ bool explorer::is_quiet(execution& here, const lane& who) {
          here.core().late->is_quiet(who);
 }
 
-// A wait may end although nothing has changed: then the loop runs once more. That is needed only as long as it is not known to come
+// A wait for memory to change may end although nothing has: then the loop runs once more. That is needed only as long as it is not known to come
 // back to the very state in which it is, having read what it has read: equal state and equal memory have an equal future.
 uint32_t explorer::pick_wake(const choice& asked) {
   execution& here = *execution::instance;
@@ -90,6 +90,12 @@ uint32_t explorer::pick_wake(const choice& asked) {
   key_maker reads;
   here.core().aside(*here.core().choices.asks, [&] { visit_wait(who, stands, reads); });
   node fresh = {.given = {asked.kind, asked.count, 0}, .lane = who.id, .stands = stands.key()};
+  // What the lane looked at before it came to wait for notice may be otherwise by now, and only a notice tells it so: whether the wait ends for no
+  // reason or goes on leads to two futures.
+  if (who.pending.kind == operation_kind::wait_notice || who.pending.kind == operation_kind::wait) {
+    fresh.left = 2;
+    return push(fresh);
+  }
   reads.add(stands.key().low);
   reads.add(stands.key().high);
   if (repeating_waits_.contains(reads.key())) return push(fresh);

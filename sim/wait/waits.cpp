@@ -11,6 +11,7 @@ using scheduler::choice_kind;
 
 void waits::read_elsewhere(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
   has_read(self, address, size_bytes, watched_for);
+  self.at_clock.missed_newest = value != watched_for;
   core_.performed(self, value);
 }
 
@@ -159,6 +160,7 @@ void waits::wake(lane& waiter) {
   if (waiter.of->together != nullptr) lockstep_.wake_together(waiter);
   if (waiter.state != lane_state::waiting) return;
   forget_reads(waiter);
+  waiter.at_clock.to_look_again = true;
   waiter.left = core_.allowed;
   if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)
     core_.enable(waiter);

@@ -58,6 +58,11 @@ class waits final : public arrival_listener {
   }
   /// The number of the last change that was noted of a mutex or condition; 0 when none was.
   uint64_t change_of(const void* object) const { return watches_.change_of(object, 1); }
+  /// Whether the lane may find something else than it has found until it last looked at the clock, or has found it since.
+  bool finds_another(const lane& one) const {
+    return one.at_clock.to_look_again || one.at_clock.missed_newest || one.reads.saw_change_lately() ||
+           !one.reads.unchanged(watches_);
+  }
   /// Notes a change of a mutex or condition, so that a loop that looks at it has reason to look again.
   void notice(lane& self, const void* object) {
     watches_.note_change(object, 1, changes_ + 1);

@@ -175,6 +175,43 @@ int early(int what) {
   return 1;
 }
 
+// -- three of them: what is over before the second one lets the third begin
+
+__global__ void lets_the_last_begin(const int* data, int* copied, bool waits_first) {
+  if (waits_first) cudaGridDependencySynchronize();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if (!waits_first) cudaGridDependencySynchronize();
+  *copied = data[0];
+}
+__global__ void reads_at_once(const int* data, int* out) { *out = data[0] + data[1]; }
+
+int chain(bool waits_first) {
+  int* data;
+  int* out;
+  cudaMallocManaged(&data, 2 * sizeof(int));
+  cudaMallocManaged(&out, 2 * sizeof(int));
+  writes<<<2, 1>>>(data, nullptr, waits);
+  launch_early(lets_the_last_begin, true, data, out + 1, waits_first);
+  launch_early(reads_at_once, true, data, out);
+  cudaDeviceSynchronize();
+  return *out == 10 ? 0 : 1;
+}
+
+int behind_a_copy() {
+  const int given[2] = {5, 5};
+  int* data;
+  int* other;
+  int* out;
+  cudaMalloc(&data, 2 * sizeof(int));
+  cudaMallocManaged(&other, 2 * sizeof(int));
+  cudaMallocManaged(&out, sizeof(int));
+  cudaMemcpyAsync(data, given, sizeof given, cudaMemcpyHostToDevice);
+  writes<<<2, 1>>>(other, nullptr, waits);
+  launch_early(reads_at_once, true, data, out);
+  cudaDeviceSynchronize();
+  return *out == 10 ? 0 : 1;
+}
+
 template <typename... Parameters, typename... Arguments>
 void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 clusters, Arguments... arguments) {
   cudaLaunchAttribute attribute = {};
@@ -273,6 +310,9 @@ int main(int count, char** words) {
   static constexpr const char* steps[] = {"waits", "does_not_wait", "needs_it_early", "is_not_early", "third"};
   for (int what = 0; what < 5; ++what)
     if (std::strcmp(wanted, steps[what]) == 0) return early(what);
+  if (std::strcmp(wanted, "behind_a_copy") == 0) return behind_a_copy();
+  if (std::strcmp(wanted, "waits_first") == 0) return chain(true);
+  if (std::strcmp(wanted, "waits_last") == 0) return chain(false);
   if (std::strcmp(wanted, "places") == 0) return place();
   if (std::strcmp(wanted, "grid") == 0) return grid();
   if (std::strcmp(wanted, "ragged") == 0) {

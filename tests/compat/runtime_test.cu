@@ -407,6 +407,33 @@ __global__ void wait_a_while(int* timed_out) {
   *timed_out = clock() != 0 ? 1 : 0;
 }
 
+/// Two blocks meet in each round, and give up when the other one has not come for a hundred seconds.
+__global__ void meet_with_a_guard(volatile unsigned* rounds_of, unsigned rounds) {
+  constexpr long long cycles = 100'000'000'000;
+  for (unsigned round = 1; round <= rounds; ++round) {
+    __threadfence();
+    rounds_of[blockIdx.x] = round;
+    const long long start = clock64();
+    while (rounds_of[1 - blockIdx.x] < round)
+      if (clock64() - start > cycles) __trap();
+  }
+}
+
+TEST(cuda_runtime, a_guard_does_not_fire_while_what_it_waits_for_has_come_or_can_come) {
+  const auto program = [](bool all_come) {
+    return [all_come] {
+      unsigned* rounds_of = nullptr;
+      cudaMalloc(&rounds_of, 2 * sizeof *rounds_of);
+      cudaMemset(rounds_of, 0, 2 * sizeof *rounds_of);
+      meet_with_a_guard<<<all_come ? 2 : 1, 1>>>(rounds_of, 20);
+      cudaDeviceSynchronize();
+    };
+  };
+  for (const std::string& strategy : all_strategies())
+    EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped"}, strategy).run_many(program(true), 300))) << strategy;
+  EXPECT_TRUE(always(verdict::assertion, machine({"fidelity=scoped"}).run_many(program(false), 20)));
+}
+
 TEST(cuda_runtime, lets_time_pass_for_those_who_look_at_the_clock) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(
                                       [] {

@@ -29,6 +29,39 @@ void program_with_a_hang() {
   host.synchronize();
 }
 
+/// What lies where an earlier call of it, or an earlier run, may have left something.
+[[gnu::noinline]] uint64_t found_below(bool leaves_something) {
+  constexpr size_t count = 200;
+  uint64_t words[count];
+  asm volatile("" : : "r"(words) : "memory");
+  uint64_t found = 0;
+  for (uint64_t& each : words) {
+    if (leaves_something)
+      each = 77;
+    else
+      found |= each == 77 ? each : 0;
+  }
+  asm volatile("" : : "r"(words) : "memory");
+  return found;
+}
+
+TEST(determinism, stacks_have_nothing_of_the_run_before) {
+  const auto program = [] {
+    const auto look = [] {
+      const uint64_t found = found_below(false);
+      SIM_CHECK(found == 0);
+      found_below(true);
+    };
+    device host;
+    look();
+    host.launch({.blocks = 2, .waves = 1, .lanes = 3}, look);
+    auto thread = host.spawn_host("thread", look);
+    host.synchronize();
+    thread.join();
+  };
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped"}).run_many(program, 20)));
+}
+
 TEST(determinism, a_seed_gives_the_same_run_however_often_and_whatever_ran_before) {
   for (const std::string& strategy : all_strategies()) {
     machine on({}, strategy);

@@ -46,8 +46,7 @@ void scoped_memory::tell_found(const lane& self, const part& at, const message* 
 // Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
   note_access(self, how, false);
-  if (how.order == memory_order::seq_cst) [[unlikely]]
-    fence(self, how);
+  const total_order ordered(*this, self, how, false);
   const size_t size_bytes = how.size_bytes;
   const uint64_t newest = read_atomic(how.address, size_bytes);
   if (reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes) return newest;
@@ -106,7 +105,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
 
 void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
   note_access(self, how, true);
-  if (how.order == memory_order::seq_cst) fence(self, how);
+  const total_order ordered(*this, self, how, true);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   if (!locations_.covers(address) ||
@@ -123,7 +122,7 @@ void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
 
 uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
   note_access(self, how, true);
-  if (how.order == memory_order::seq_cst) fence(self, how);
+  const total_order ordered(*this, self, how, true);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   uint64_t old = read_atomic(address, size_bytes);
@@ -218,7 +217,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   const bool plain = how.kind != operation_kind::volatile_load;
   if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
   if (how.order == memory_order::seq_cst) [[unlikely]]
-    fence(self, how);
+    total_order::begin(*this, self, how);
   const auto by_granule = [&](std::byte* at, size_t size_bytes)
                               __attribute__((always_inline)) { load_parts(self, mine, how, plain, at, size_bytes); };
   if (plain && is_row(mine, how.size_bytes, false)) [[unlikely]]
@@ -250,7 +249,7 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
   mine.store_order = how.order;
   mine.store_reach = how.reach;
   if (how.order == memory_order::seq_cst) [[unlikely]]
-    fence(self, how);
+    total_order::begin(*this, self, how);
   if (mine.stores_strongly) note_access(self, how, true);
   mine.store_step = core_.history.this_step();
   mine.stores_alone = !mine.stores_strongly && is_alone(self, mine);
@@ -286,6 +285,8 @@ void scoped_memory::after_plain(lane& self) {
     stores_.put(self, mine, at, how,
                 {.value = scoped::read_granule(at.in->address), .plain = !mine.stores_strongly, .anywhere = single});
   });
+  if (how.order == memory_order::seq_cst) [[unlikely]]
+    total_order::end(*this, self, how);
 }
 
 }  // namespace heddle::sim

@@ -85,6 +85,8 @@ class knowledge {
   // -- scoped_order.cpp: order without an access
 
   void fence_total(lane_facts& mine, uint8_t reach);
+  /// A sequentially consistent access of a host thread stands here; `flushes`: what the thread has stored is seen behind it.
+  void order_host_access(lane_facts& mine, uint8_t reach, bool flushes);
   void fence_host(lane_facts& mine);
   void release_fence(lane_facts& mine, uint8_t reach);
   void meet(lane* const* lanes, size_t count);

@@ -94,6 +94,7 @@ class scoped_memory final : public late_memory {
                                      const part& at, int cut);
   /// Explains a run: which store the lane's load has read, and which it has missed.
   [[gnu::cold]] void tell_found(const lane& self, const part& at, const message* read, bool is_newest);
+  class total_order;
   static bool repeats(const access& made);
   uint64_t load_anew(const access& made, uint64_t newest);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;

@@ -35,6 +35,33 @@ void knowledge::fence_total(lane_facts& mine, uint8_t reach) {
   new_epoch(mine);
 }
 
+// Between two sequentially consistent accesses of a thread stands what all threads see in one order (C++20, [atomics.order], paragraph 4). A compiler for
+// an x86 makes such a store an `xchg`, which is a full fence, and such a load a `mov`, which the thread's own stores may still be behind. It orders
+// nothing but what is read: for races, loads and stores order what they order as acquires and releases.
+void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes) {
+  causal_clock& known = mine.clock.edit(snapshots_);
+  known.separate();
+  for (uint8_t wide = same_wave; wide <= reach; ++wide)
+    if (has_instance(mine, wide)) join(known.seen, totals_.at(instance_of(mine, wide)).what_is_seen());
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) {
+    if (!has_instance(mine, wide)) continue;
+    causal_clock& total = totals_.at(instance_of(mine, wide));
+    total.separate();
+    if (flushes) {
+      join(total.seen, known.seen);
+      raise(total.seen, mine.id, mine.epoch);
+    } else {
+      // Its own stores may still be on their way.
+      for (uint32_t lane = 0; lane < known.seen.size(); ++lane)
+        if (lane != mine.id && known.seen[lane] != 0) raise(total.seen, lane, known.seen[lane]);
+    }
+  }
+  clock_changed(mine);
+  if (!flushes) return;
+  if (mine.tso) return fence_host(mine);
+  new_epoch(mine);
+}
+
 // On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
 void knowledge::fence_host(lane_facts& mine) {
   if (fenced_last_ == &mine) {
