@@ -12,20 +12,21 @@ namespace heddle::compat {
 
 /// 16 bits of which so many are the exponent's and the mantissa's.
 template <uint32_t Exponent, uint32_t Mantissa>
-struct half_raw {
+struct alignas(2) half_raw {
   unsigned short x;
 };
 template <uint32_t Exponent, uint32_t Mantissa>
-struct half2_raw {
+struct alignas(4) half2_raw {
   unsigned short x, y;
 };
 
 template <uint32_t Exponent, uint32_t Mantissa>
 struct alignas(2) half_number {
   using raw = half_raw<Exponent, Mantissa>;
+  using raw_pair = half2_raw<Exponent, Mantissa>;
 
   half_number() = default;
-  half_number(raw from) : bits_(from.x) {}
+  constexpr half_number(raw from) : bits_(from.x) {}
   template <typename T>
     requires std::is_arithmetic_v<T>
   HEDDLE_PTX_INLINE half_number(T from) : bits_(ptx::to_half<Exponent, Mantissa>(static_cast<long double>(from))) {}
@@ -34,11 +35,13 @@ struct alignas(2) half_number {
   HEDDLE_PTX_INLINE explicit half_number(half_number<OtherExponent, OtherMantissa> from)
       : half_number(static_cast<float>(from)) {}
   HEDDLE_PTX_INLINE operator float() const { return ptx::from_half<Exponent, Mantissa>(bits_); }
-  operator raw() const { return {bits_}; }
-  static half_number of_bits(unsigned short bits) { return half_number(raw{bits}); }
-  unsigned short bits() const { return bits_; }
+  constexpr operator raw() const { return {bits_}; }
+  static constexpr half_number of_bits(unsigned short bits) { return half_number(raw{bits}); }
+  constexpr unsigned short bits() const { return bits_; }
 
-  HEDDLE_PTX_INLINE half_number operator-() const { return of_bits(static_cast<unsigned short>(bits_ ^ 0x8000)); }
+  HEDDLE_PTX_INLINE constexpr half_number operator-() const {
+    return of_bits(static_cast<unsigned short>(bits_ ^ 0x8000));
+  }
   HEDDLE_PTX_INLINE half_number& operator+=(half_number other) { return *this = *this + other; }
   HEDDLE_PTX_INLINE half_number& operator-=(half_number other) { return *this = *this - other; }
   HEDDLE_PTX_INLINE half_number& operator*=(half_number other) { return *this = *this * other; }
@@ -74,7 +77,9 @@ struct alignas(4) half_pair {
   Half x, y;
 
   half_pair() = default;
-  half_pair(Half first, Half second) : x(first), y(second) {}
+  constexpr half_pair(Half first, Half second) : x(first), y(second) {}
+  constexpr half_pair(const typename Half::raw_pair& from) : x(Half::of_bits(from.x)), y(Half::of_bits(from.y)) {}
+  constexpr operator typename Half::raw_pair() const { return {x.bits(), y.bits()}; }
 #define HEDDLE_PAIR_OPERATOR(sign) \
   HEDDLE_PTX_INLINE friend half_pair operator sign(half_pair a, half_pair b) { return {a.x sign b.x, a.y sign b.y}; }
   HEDDLE_PAIR_OPERATOR(+)
@@ -147,13 +152,19 @@ struct eight_vector {
 using __half = heddle::compat::half_number<5, 10>;
 using __half_raw = __half::raw;
 using __half2 = heddle::compat::half_pair<__half>;
-using __half2_raw = heddle::compat::half2_raw<5, 10>;
+using __half2_raw = __half::raw_pair;
 using half = __half;
 using half2 = __half2;
+using nv_half = __half;
+using nv_half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+using __nv_half_raw = __half_raw;
+using __nv_half2_raw = __half2_raw;
 using __nv_bfloat16 = heddle::compat::half_number<8, 7>;
 using __nv_bfloat16_raw = __nv_bfloat16::raw;
 using __nv_bfloat162 = heddle::compat::half_pair<__nv_bfloat16>;
-using __nv_bfloat162_raw = heddle::compat::half2_raw<8, 7>;
+using __nv_bfloat162_raw = __nv_bfloat16::raw_pair;
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
 using __hip_bfloat16 = __nv_bfloat16;

@@ -1,4 +1,6 @@
 // Names of CUDA's headers that programs use beside what kernels are made of.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -20,6 +22,17 @@ TEST(names, min_and_max_take_a_signed_and_an_unsigned_number_as_wide) {
   static_assert(max(short{3}, 2) == 3);
   EXPECT_EQ(min(NAN, 2.0F), 2.0F);
   EXPECT_EQ(max(2.0, NAN), 2.0);
+}
+
+TEST(names, halves_are_constants_of_their_bits) {
+  static constexpr __half minus_zero = __half_raw{0x8000};
+  static constexpr __nv_half2 pair = __half2_raw{0x3c00, 0x4000};
+  static constexpr __nv_bfloat16 one = __nv_bfloat16_raw{0x3f80};
+  static_assert(minus_zero.bits() == 0x8000 && (-one).bits() == 0xbf80);
+  static_assert(__half2_raw(pair).y == 0x4000);
+  EXPECT_EQ(static_cast<float>(minus_zero), 0.0F);
+  EXPECT_EQ(static_cast<float>(pair.y), 2.0F);
+  EXPECT_EQ(static_cast<float>(one), 1.0F);
 }
 
 }  // namespace
