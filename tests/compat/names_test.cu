@@ -1,4 +1,5 @@
 // Names of CUDA's headers that programs use beside what kernels are made of.
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -11,6 +12,8 @@
 namespace {
 
 using namespace heddle::sim::tests;
+
+machine scoped() { return machine({"fidelity=scoped"}); }
 
 TEST(names, min_and_max_take_a_signed_and_an_unsigned_number_as_wide) {
   static_assert(std::is_same_v<decltype(max(1, 2U)), unsigned int>);
@@ -33,6 +36,36 @@ TEST(names, halves_are_constants_of_their_bits) {
   EXPECT_EQ(static_cast<float>(minus_zero), 0.0F);
   EXPECT_EQ(static_cast<float>(pair.y), 2.0F);
   EXPECT_EQ(static_cast<float>(one), 1.0F);
+}
+
+struct place_in_grid {
+  unsigned long long clusters, cluster, blocks, block;
+  dim3 dim_clusters, cluster_index, dim_blocks, block_index;
+};
+__global__ __cluster_dims__(2, 1, 1) void tell_places(place_in_grid* to) {
+  const auto grid = cooperative_groups::this_grid();
+  to[grid.block_rank()] = {grid.num_clusters(), grid.cluster_rank(),  grid.num_blocks(), grid.block_rank(),
+                           grid.dim_clusters(), grid.cluster_index(), grid.dim_blocks(), grid.block_index()};
+}
+
+TEST(names, a_grid_counts_its_clusters) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        place_in_grid* to = nullptr;
+                                        cudaMallocHost(&to, 8 * sizeof(place_in_grid));
+                                        tell_places<<<dim3(4, 2), 1>>>(to);
+                                        cudaDeviceSynchronize();
+                                        for (unsigned int n = 0; n < 8; ++n) {
+                                          const place_in_grid& at = to[n];
+                                          SIM_CHECK(at.clusters == 4 && at.cluster == n / 2);
+                                          SIM_CHECK(at.blocks == 8 && at.block == n);
+                                          SIM_CHECK(at.dim_clusters.x == 2 && at.dim_clusters.y == 2);
+                                          SIM_CHECK(at.cluster_index.x == n % 4 / 2 && at.cluster_index.y == n / 4);
+                                          SIM_CHECK(at.dim_blocks.x == 4 && at.block_index.x == n % 4);
+                                        }
+                                        cudaFreeHost(to);
+                                      },
+                                      20)));
 }
 
 }  // namespace
