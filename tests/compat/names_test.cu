@@ -68,4 +68,35 @@ TEST(names, a_grid_counts_its_clusters) {
                                       20)));
 }
 
+/// Knows how often it was copied; the first copy tells of its end.
+struct with_destructor {
+  int* value;
+  int* ended;
+  int generation = 0;
+  with_destructor(int* to, int* end) : value(to), ended(end) {}
+  with_destructor(const with_destructor& from)
+      : value(from.value), ended(from.ended), generation(from.generation + 1) {}
+  with_destructor& operator=(const with_destructor&) = delete;
+  ~with_destructor() {
+    if (generation == 1) ++*ended;
+  }
+};
+__global__ void store_by(with_destructor by, int value) { by.value[threadIdx.x] = value; }
+
+TEST(names, an_argument_may_have_a_destructor) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* to = nullptr;
+                                        cudaMallocHost(&to, 2 * sizeof(int));
+                                        int ended = 0;
+                                        const with_destructor by(to, &ended);
+                                        store_by<<<1, 2>>>(by, 7);
+                                        SIM_CHECK(ended == 1);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(ended == 1 && to[0] == 7 && to[1] == 7);
+                                        cudaFreeHost(to);
+                                      },
+                                      20)));
+}
+
 }  // namespace
