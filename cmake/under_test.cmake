@@ -174,6 +174,7 @@ set(heddle_vendor_includes
      cuda_profiler_api.h cuda_device_runtime_api.h math_constants.h sm_20_intrinsics.h builtin_types.h host_defines.h crt/host_defines.h
      device_atomic_functions.h channel_descriptor.h texture_types.h cuda_texture_types.h"
     "nvtx.h: nvToolsExt.h nvToolsExtCuda.h nvToolsExtCudaRt.h nvtx3/nvToolsExt.h nvtx3/nvToolsExtCuda.h nvtx3/nvToolsExtCudaRt.h nvtx3/nvtx3.hpp"
+    "complex.h: cuComplex.h"
     "cuda_atomic.h: cuda/atomic cuda/std/atomic simt/atomic"
     "cuda_std.h: cuda/std/array cuda/std/bit cuda/std/cassert cuda/std/chrono cuda/std/climits cuda/std/cmath cuda/std/concepts cuda/std/cstddef
      cuda/std/cstdint cuda/std/cstring cuda/std/functional cuda/std/initializer_list cuda/std/iterator cuda/std/limits cuda/std/numeric

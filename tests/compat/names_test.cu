@@ -1,5 +1,6 @@
 // Names of CUDA's headers that programs use beside what kernels are made of.
 #include <cooperative_groups.h>
+#include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -97,6 +98,17 @@ TEST(names, an_argument_may_have_a_destructor) {
                                         cudaFreeHost(to);
                                       },
                                       20)));
+}
+
+TEST(names, complex_numbers) {
+  static_assert(cuCreal(cuCmul(make_cuDoubleComplex(1, 2), make_cuDoubleComplex(3, 4))) == -5);
+  static_assert(cuCimagf(cuCfmaf(make_cuComplex(1, 2), make_cuComplex(3, 4), make_cuComplex(0, 1))) == 11);
+  static_assert(cuCimagf(cuConjf(cuCsubf(make_cuFloatComplex(1, 2), make_cuFloatComplex(0, 5)))) == 3);
+  EXPECT_DOUBLE_EQ(cuCabs(make_cuDoubleComplex(3e200, 4e200)), 5e200);
+  const cuDoubleComplex quotient = cuCdiv(make_cuDoubleComplex(-5e200, 10e200), make_cuDoubleComplex(1e200, 2e200));
+  EXPECT_NEAR(cuCreal(quotient), 3, 1e-9);
+  EXPECT_NEAR(cuCimag(quotient), 4, 1e-9);
+  EXPECT_EQ(cuComplexDoubleToFloat(quotient).x, static_cast<float>(quotient.x));
 }
 
 }  // namespace
