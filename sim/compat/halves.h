@@ -93,6 +93,19 @@ struct alignas(4) half_pair {
   HEDDLE_PTX_INLINE friend bool operator==(half_pair a, half_pair b) { return a.x == b.x && a.y == b.y; }
 };
 
+/// The greatest of both, or the least; no number where one is none. Zero is greater than minus zero, of which the sign is all that differs.
+template <bool Greatest, typename Half>
+HEDDLE_PTX_INLINE Half outer(Half a, Half b) {
+  if (a != a || b != b) return Half::of_bits(0x7fff);
+  if (a == b) return Half::of_bits(static_cast<unsigned short>(Greatest ? a.bits() & b.bits() : a.bits() | b.bits()));
+  return (a < b) == Greatest ? b : a;
+}
+/// From 0 to 1; what is no number is 0.
+template <typename Half>
+HEDDLE_PTX_INLINE Half saturated(Half from) {
+  return from > Half(0) ? outer<false>(from, Half(1)) : Half(0);
+}
+
 /// 8 bits, without infinities where there are only three of mantissa (E4M3). `Saturates` to the largest number.
 template <uint32_t Exponent, uint32_t Mantissa>
 HEDDLE_PTX_INLINE float from_eight(unsigned char from) {
@@ -202,57 +215,78 @@ HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 
 // -- arithmetic
 
-#define HEDDLE_HALF_ARITHMETIC(type, type2, halves, plural, both)                                    \
-  HEDDLE_PTX_INLINE type2 make_##both(type x, type y) { return {x, y}; }                             \
-  HEDDLE_PTX_INLINE type2 __##plural##2##both(type x, type y) { return {x, y}; }                     \
-  HEDDLE_PTX_INLINE type __low2##halves(type2 from) { return from.x; }                               \
-  HEDDLE_PTX_INLINE type __high2##halves(type2 from) { return from.y; }                              \
-  HEDDLE_PTX_INLINE float __low2float(type2 from) { return from.x; }                                 \
-  HEDDLE_PTX_INLINE float __high2float(type2 from) { return from.y; }                                \
-  HEDDLE_PTX_INLINE type __hadd(type a, type b) { return a + b; }                                    \
-  HEDDLE_PTX_INLINE type __hsub(type a, type b) { return a - b; }                                    \
-  HEDDLE_PTX_INLINE type __hmul(type a, type b) { return a * b; }                                    \
-  HEDDLE_PTX_INLINE type __hdiv(type a, type b) { return a / b; }                                    \
-  HEDDLE_PTX_INLINE type __hneg(type a) { return -a; }                                               \
-  HEDDLE_PTX_INLINE type __habs(type a) { return type::of_bits(a.bits() & 0x7fff); }                 \
-  HEDDLE_PTX_INLINE type __hfma(type a, type b, type c) {                                            \
-    return type(fmal(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));          \
-  }                                                                                                  \
-  HEDDLE_PTX_INLINE type __hmax(type a, type b) { return type(fmaxf(a, b)); }                        \
-  HEDDLE_PTX_INLINE type __hmin(type a, type b) { return type(fminf(a, b)); }                        \
-  HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                    \
-  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                    \
-  HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                     \
-  HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                    \
-  HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                     \
-  HEDDLE_PTX_INLINE bool __hge(type a, type b) { return a >= b; }                                    \
-  HEDDLE_PTX_INLINE bool __hisnan(type a) { return a != a; }                                         \
-  HEDDLE_PTX_INLINE type hsqrt(type a) { return type(sqrtf(a)); }                                    \
-  HEDDLE_PTX_INLINE type hexp(type a) { return type(expf(a)); }                                      \
-  HEDDLE_PTX_INLINE type hlog(type a) { return type(logf(a)); }                                      \
-  HEDDLE_PTX_INLINE type hrcp(type a) { return type(1.0F / static_cast<float>(a)); }                 \
-  HEDDLE_PTX_INLINE type hrsqrt(type a) { return type(1.0F / sqrtf(a)); }                            \
-  HEDDLE_PTX_INLINE type2 __hadd2(type2 a, type2 b) { return a + b; }                                \
-  HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                \
-  HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                \
-  HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                \
-  HEDDLE_PTX_INLINE type2 __hneg2(type2 a) { return {__hneg(a.x), __hneg(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 __habs2(type2 a) { return {__habs(a.x), __habs(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 h2sqrt(type2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                       \
-  HEDDLE_PTX_INLINE type2 h2rsqrt(type2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 h2rcp(type2 a) { return {hrcp(a.x), hrcp(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 h2exp(type2 a) { return {hexp(a.x), hexp(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 h2log(type2 a) { return {hlog(a.x), hlog(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                       \
-    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                           \
-  }                                                                                                  \
-  HEDDLE_PTX_INLINE type2 __hmax2(type2 a, type2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; } \
-  HEDDLE_PTX_INLINE type2 __hmin2(type2 a, type2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; } \
-  HEDDLE_PTX_INLINE type2 __lows2##both(type2 a, type2 b) { return {a.x, b.x}; }                     \
+#define HEDDLE_HALF_OF_BOTH(type2, name, one) \
+  HEDDLE_PTX_INLINE type2 name(type2 a, type2 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
+#define HEDDLE_HALF_ARITHMETIC(type, type2, halves, plural, both)                                                     \
+  HEDDLE_PTX_INLINE type2 make_##both(type x, type y) { return {x, y}; }                                              \
+  HEDDLE_PTX_INLINE type2 __##plural##2##both(type x, type y) { return {x, y}; }                                      \
+  HEDDLE_PTX_INLINE type __low2##halves(type2 from) { return from.x; }                                                \
+  HEDDLE_PTX_INLINE type __high2##halves(type2 from) { return from.y; }                                               \
+  HEDDLE_PTX_INLINE float __low2float(type2 from) { return from.x; }                                                  \
+  HEDDLE_PTX_INLINE float __high2float(type2 from) { return from.y; }                                                 \
+  HEDDLE_PTX_INLINE type __hadd(type a, type b) { return a + b; }                                                     \
+  HEDDLE_PTX_INLINE type __hsub(type a, type b) { return a - b; }                                                     \
+  HEDDLE_PTX_INLINE type __hmul(type a, type b) { return a * b; }                                                     \
+  HEDDLE_PTX_INLINE type __hdiv(type a, type b) { return a / b; }                                                     \
+  HEDDLE_PTX_INLINE type __hneg(type a) { return -a; }                                                                \
+  HEDDLE_PTX_INLINE type __habs(type a) { return type::of_bits(a.bits() & 0x7fff); }                                  \
+  HEDDLE_PTX_INLINE type __hfma(type a, type b, type c) {                                                             \
+    return type(fmal(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));                           \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type __hmax_nan(type a, type b) { return ::heddle::compat::outer<true>(a, b); }                   \
+  HEDDLE_PTX_INLINE type __hmin_nan(type a, type b) { return ::heddle::compat::outer<false>(a, b); }                  \
+  HEDDLE_PTX_INLINE type __hmax(type a, type b) { return a != a ? __hmax_nan(b, b) : b != b ? a : __hmax_nan(a, b); } \
+  HEDDLE_PTX_INLINE type __hmin(type a, type b) { return a != a ? __hmin_nan(b, b) : b != b ? a : __hmin_nan(a, b); } \
+  HEDDLE_PTX_INLINE type __hfma_relu(type a, type b, type c) { return __hmax_nan(__hfma(a, b, c), type(0)); }         \
+  HEDDLE_PTX_INLINE type __hfma_sat(type a, type b, type c) { return ::heddle::compat::saturated(__hfma(a, b, c)); }  \
+  HEDDLE_PTX_INLINE type __hadd_sat(type a, type b) { return ::heddle::compat::saturated(a + b); }                    \
+  HEDDLE_PTX_INLINE type __hsub_sat(type a, type b) { return ::heddle::compat::saturated(a - b); }                    \
+  HEDDLE_PTX_INLINE type __hmul_sat(type a, type b) { return ::heddle::compat::saturated(a * b); }                    \
+  HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                                      \
+  HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                                      \
+  HEDDLE_PTX_INLINE bool __hge(type a, type b) { return a >= b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hisnan(type a) { return a != a; }                                                          \
+  HEDDLE_PTX_INLINE type hsqrt(type a) { return type(sqrtf(a)); }                                                     \
+  HEDDLE_PTX_INLINE type hexp(type a) { return type(expf(a)); }                                                       \
+  HEDDLE_PTX_INLINE type hlog(type a) { return type(logf(a)); }                                                       \
+  HEDDLE_PTX_INLINE type hrcp(type a) { return type(1.0F / static_cast<float>(a)); }                                  \
+  HEDDLE_PTX_INLINE type hrsqrt(type a) { return type(1.0F / sqrtf(a)); }                                             \
+  HEDDLE_PTX_INLINE type2 __hadd2(type2 a, type2 b) { return a + b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hneg2(type2 a) { return {__hneg(a.x), __hneg(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 __habs2(type2 a) { return {__habs(a.x), __habs(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 h2sqrt(type2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                                        \
+  HEDDLE_PTX_INLINE type2 h2rsqrt(type2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 h2rcp(type2 a) { return {hrcp(a.x), hrcp(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 h2exp(type2 a) { return {hexp(a.x), hexp(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 h2log(type2 a) { return {hlog(a.x), hlog(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                                        \
+    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                            \
+  }                                                                                                                   \
+  HEDDLE_HALF_OF_BOTH(type2, __hmax2, __hmax)                                                                         \
+  HEDDLE_HALF_OF_BOTH(type2, __hmin2, __hmin)                                                                         \
+  HEDDLE_HALF_OF_BOTH(type2, __hmax2_nan, __hmax_nan)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hmin2_nan, __hmin_nan)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hadd2_sat, __hadd_sat)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hsub2_sat, __hsub_sat)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hmul2_sat, __hmul_sat)                                                                 \
+  HEDDLE_PTX_INLINE type2 __hfma2_relu(type2 a, type2 b, type2 c) {                                                   \
+    return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};                                                  \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type2 __hfma2_sat(type2 a, type2 b, type2 c) {                                                    \
+    return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)};                                                    \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type2 __lows2##both(type2 a, type2 b) { return {a.x, b.x}; }                                      \
   HEDDLE_PTX_INLINE type2 __highs2##both(type2 a, type2 b) { return {a.y, b.y}; }
 HEDDLE_HALF_ARITHMETIC(__half, __half2, half, halves, half2)
 HEDDLE_HALF_ARITHMETIC(__nv_bfloat16, __nv_bfloat162, bfloat16, halves, bfloat162)
 #undef HEDDLE_HALF_ARITHMETIC
+#undef HEDDLE_HALF_OF_BOTH
 
 // -- 8 bits
 

@@ -111,4 +111,32 @@ TEST(names, complex_numbers) {
   EXPECT_EQ(cuComplexDoubleToFloat(quotient).x, static_cast<float>(quotient.x));
 }
 
+template <typename Half>
+void clamps(Half none) {
+  const Half zero(0);
+  EXPECT_EQ(__hmax_nan(Half(1), Half(2)).bits(), Half(2).bits());
+  EXPECT_EQ(__hmin_nan(Half(1), Half(2)).bits(), Half(1).bits());
+  EXPECT_EQ(__hmax_nan(none, Half(2)).bits(), 0x7fff);
+  EXPECT_EQ(__hmin_nan(Half(2), none).bits(), 0x7fff);
+  EXPECT_EQ(__hmax(none, Half(2)).bits(), Half(2).bits());
+  EXPECT_EQ(__hmin(Half(2), none).bits(), Half(2).bits());
+  EXPECT_EQ(__hmin(none, none).bits(), 0x7fff);
+  EXPECT_EQ(__hmax(-zero, zero).bits(), 0);
+  EXPECT_EQ(__hmin(zero, -zero).bits(), 0x8000);
+  EXPECT_EQ(__hfma_relu(Half(2), Half(-3), Half(1)).bits(), 0);
+  EXPECT_EQ(__hfma_relu(Half(2), Half(3), Half(1)).bits(), Half(7).bits());
+  EXPECT_EQ(__hfma_relu(none, Half(3), Half(1)).bits(), 0x7fff);
+  EXPECT_EQ(__hadd_sat(Half(2), Half(3)).bits(), Half(1).bits());
+  EXPECT_EQ(__hmul_sat(none, Half(3)).bits(), 0);
+  EXPECT_EQ(__hsub_sat(Half(1), Half(0.5)).bits(), Half(0.5).bits());
+}
+
+TEST(names, arithmetic_of_halves_that_clamps) {
+  clamps(__half(__half_raw{0x7e00}));
+  clamps(__nv_bfloat16(__nv_bfloat16_raw{0xffc0}));
+  const __half2 made = __hfma2_relu(__half2(2, 2), __half2(-3, 3), __half2(1, 1));
+  EXPECT_TRUE(made == __half2(0, 7));
+  EXPECT_TRUE(__hmax2_nan(made, __half2(1, 1)) == __half2(1, 7) && __hmin2(made, __half2(1, 1)) == __half2(0, 1));
+}
+
 }  // namespace
