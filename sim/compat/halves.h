@@ -1,5 +1,5 @@
-// Numbers of 16 and 8 bits as <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h> have them, and HIP's headers of the like: computed as float, and
-// rounded once. (CUDA Math API, "Half Precision Intrinsics", "Bfloat16 Precision Intrinsics", "FP8 Intrinsics".)
+// Numbers of 16 bits as <cuda_fp16.h> and <cuda_bf16.h> have them, and HIP's headers of the like: computed as float, and rounded once.
+// (CUDA Math API, "Half Precision Intrinsics", "Bfloat16 Precision Intrinsics".)
 #pragma once
 
 #include <heddle/sim/compat/ptx/floats.h>
@@ -105,60 +105,6 @@ template <typename Half>
 HEDDLE_PTX_INLINE Half saturated(Half from) {
   return from > Half(0) ? outer<false>(from, Half(1)) : Half(0);
 }
-
-/// 8 bits, without infinities where there are only three of mantissa (E4M3). `Saturates` to the largest number.
-template <uint32_t Exponent, uint32_t Mantissa>
-HEDDLE_PTX_INLINE float from_eight(unsigned char from) {
-  constexpr int bias = (1 << (Exponent - 1)) - 1;
-  const uint32_t exponent = from >> Mantissa & ((1U << Exponent) - 1);
-  const uint32_t mantissa = from & ((1U << Mantissa) - 1);
-  const float sign = (from & 0x80) != 0 ? -1.0F : 1.0F;
-  if constexpr (Mantissa == 3) {
-    if ((from & 0x7f) == 0x7f) return sign * __builtin_nanf("");
-  } else if (exponent == (1U << Exponent) - 1) {
-    return mantissa == 0 ? sign * __builtin_inff() : sign * __builtin_nanf("");
-  }
-  const int scale = (exponent == 0 ? 1 : static_cast<int>(exponent)) - bias - static_cast<int>(Mantissa);
-  return sign * ldexpf(static_cast<float>(exponent == 0 ? mantissa : mantissa | 1U << Mantissa), scale);
-}
-template <uint32_t Exponent, uint32_t Mantissa>
-HEDDLE_PTX_INLINE unsigned char to_eight(float from, bool saturates) {
-  constexpr int bias = (1 << (Exponent - 1)) - 1;
-  constexpr uint32_t largest = Mantissa == 3 ? 0x7e : 0x7b;
-  const auto sign = static_cast<unsigned char>(__builtin_signbit(from) ? 0x80 : 0);
-  if (from != from) return sign | 0x7f;
-  const float magnitude = fabsf(from);
-  if (magnitude == 0) return sign;
-  int exponent = 0;
-  uint32_t bits = largest + 1;
-  if (!__builtin_isinf(magnitude)) {
-    frexpf(magnitude, &exponent);
-    const int least = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
-    const auto units =
-        static_cast<uint64_t>(nearbyint(ldexp(static_cast<double>(magnitude), static_cast<int>(Mantissa) - least)));
-    const uint64_t hidden = uint64_t{1} << Mantissa;
-    const uint64_t all = units < hidden ? units : units - hidden + (static_cast<uint64_t>(least + bias) << Mantissa);
-    bits = all > largest ? largest + 1 : static_cast<uint32_t>(all);
-  }
-  if (bits > largest) bits = saturates ? largest : Mantissa == 3 ? 0x7f : 0x7c;
-  return static_cast<unsigned char>(sign | bits);
-}
-
-template <uint32_t Exponent, uint32_t Mantissa>
-struct eight_number {
-  unsigned char __x;
-
-  eight_number() = default;
-  template <typename T>
-    requires std::is_convertible_v<T, float>
-  HEDDLE_PTX_INLINE explicit eight_number(T from) : __x(to_eight<Exponent, Mantissa>(static_cast<float>(from), true)) {}
-  HEDDLE_PTX_INLINE explicit operator float() const { return from_eight<Exponent, Mantissa>(__x); }
-};
-/// `Word` holds as many as fit.
-template <typename Word, typename Eight>
-struct eight_vector {
-  Word __x;
-};
 
 }  // namespace heddle::compat
 
@@ -287,50 +233,6 @@ HEDDLE_HALF_ARITHMETIC(__half, __half2, half, halves, half2)
 HEDDLE_HALF_ARITHMETIC(__nv_bfloat16, __nv_bfloat162, bfloat16, halves, bfloat162)
 #undef HEDDLE_HALF_ARITHMETIC
 #undef HEDDLE_HALF_OF_BOTH
-
-// -- 8 bits
-
-using __nv_fp8_storage_t = unsigned char;
-using __nv_fp8x2_storage_t = unsigned short;
-using __nv_fp8x4_storage_t = unsigned int;
-enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
-enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
-using __nv_fp8_e4m3 = heddle::compat::eight_number<4, 3>;
-using __nv_fp8_e5m2 = heddle::compat::eight_number<5, 2>;
-using __nv_fp8x2_e4m3 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e4m3>;
-using __nv_fp8x2_e5m2 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e5m2>;
-using __nv_fp8x4_e4m3 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e4m3>;
-using __nv_fp8x4_e5m2 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e5m2>;
-
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_float_to_fp8(float from, __nv_saturation_t how,
-                                                           __nv_fp8_interpretation_t kind) {
-  return kind == __NV_E4M3 ? heddle::compat::to_eight<4, 3>(from, how == __NV_SATFINITE)
-                           : heddle::compat::to_eight<5, 2>(from, how == __NV_SATFINITE);
-}
-HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 from, __nv_saturation_t how,
-                                                                __nv_fp8_interpretation_t kind) {
-  return static_cast<unsigned short>(__nv_cvt_float_to_fp8(from.y, how, kind) << 8 |
-                                     __nv_cvt_float_to_fp8(from.x, how, kind));
-}
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw from, __nv_saturation_t how,
-                                                             __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float_to_fp8(__half(from), how, kind);
-}
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw from, __nv_saturation_t how,
-                                                                 __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float_to_fp8(__nv_bfloat16(from), how, kind);
-}
-HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw from, __nv_saturation_t how,
-                                                                  __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float2_to_fp8x2({__half::of_bits(from.x), __half::of_bits(from.y)}, how, kind);
-}
-HEDDLE_PTX_INLINE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t from, __nv_fp8_interpretation_t kind) {
-  return __half(kind == __NV_E4M3 ? heddle::compat::from_eight<4, 3>(from) : heddle::compat::from_eight<5, 2>(from));
-}
-HEDDLE_PTX_INLINE __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t from, __nv_fp8_interpretation_t kind) {
-  return {__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from), kind).x,
-          __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from >> 8), kind).x};
-}
 
 // Relaxed, of device scope or of that in the name; a pair is one operation.
 #define HEDDLE_HALF_ATOMICS(suffix, reach)                                                                   \

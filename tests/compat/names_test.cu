@@ -3,6 +3,9 @@
 #include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp4.h>
+#include <cuda_fp6.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -137,6 +140,53 @@ TEST(names, arithmetic_of_halves_that_clamps) {
   const __half2 made = __hfma2_relu(__half2(2, 2), __half2(-3, 3), __half2(1, 1));
   EXPECT_TRUE(made == __half2(0, 7));
   EXPECT_TRUE(__hmax2_nan(made, __half2(1, 1)) == __half2(1, 7) && __hmin2(made, __half2(1, 1)) == __half2(0, 1));
+}
+
+/// Each bit pattern that is a number goes to that number and back.
+template <typename Number>
+void goes_and_returns(unsigned int patterns, float largest) {
+  for (unsigned int bits = 0; bits < patterns; ++bits) {
+    Number from;
+    from.__x = static_cast<unsigned char>(bits);
+    const auto value = static_cast<float>(from);
+    if (std::isfinite(value)) {
+      EXPECT_EQ(Number(value).__x, bits);
+    }
+  }
+  EXPECT_EQ(static_cast<float>(Number(1e9F)), largest);
+  EXPECT_EQ(static_cast<float>(Number(-INFINITY)), -largest);
+  EXPECT_EQ(static_cast<int>(Number(-1.5)), -1);
+  EXPECT_EQ(static_cast<float>(static_cast<__half>(Number(__half(1.5)))), 1.5F);
+  EXPECT_TRUE(static_cast<bool>(Number(1)) && !static_cast<bool>(Number(-0.0F)));
+}
+
+TEST(names, numbers_of_few_bits) {
+  goes_and_returns<__nv_fp8_e4m3>(256, 448);
+  goes_and_returns<__nv_fp8_e5m2>(256, 57344);
+  goes_and_returns<__nv_fp6_e2m3>(64, 7.5F);
+  goes_and_returns<__nv_fp6_e3m2>(64, 28);
+  goes_and_returns<__nv_fp4_e2m1>(16, 6);
+  EXPECT_EQ(__nv_cvt_float_to_fp4(2.5F, __NV_E2M1, cudaRoundNearest), 0x4);
+  EXPECT_EQ(__nv_cvt_float_to_fp4(2.5F, __NV_E2M1, cudaRoundPosInf), 0x5);
+  EXPECT_EQ(__nv_cvt_float_to_fp4(-2.5F, __NV_E2M1, cudaRoundPosInf), 0xc);
+  EXPECT_EQ(__nv_cvt_float_to_fp4(-2.5F, __NV_E2M1, cudaRoundMinInf), 0xd);
+  EXPECT_EQ(__nv_cvt_double_to_fp4(0.9, __NV_E2M1, cudaRoundZero), 0x1);
+  EXPECT_EQ(__nv_cvt_float_to_fp4(-NAN, __NV_E2M1, cudaRoundNearest), 0x7);
+  EXPECT_EQ(__nv_cvt_float_to_fp6(NAN, __NV_E3M2, cudaRoundNearest), 0x1f);
+}
+
+TEST(names, numbers_of_few_bits_lie_together_in_a_word) {
+  EXPECT_EQ(__nv_fp4x2_e2m1(make_float2(1, -6)).__x, 0xf2);
+  EXPECT_EQ(__nv_fp4x4_e2m1(make_float4(0.5F, 1, 1.5F, 2)).__x, 0x4321);
+  EXPECT_EQ(__nv_fp6x2_e2m3(__half2(1, -1)).__x, 0x2808);
+  EXPECT_EQ(__nv_fp8x4_e4m3(__half2(1, 2), __half2(-1, 0)).__x, 0x00b84038U);
+  const auto back = static_cast<float4>(__nv_fp6x4_e3m2(make_double4(1, 2, -3, 28)));
+  EXPECT_TRUE(back.x == 1 && back.y == 2 && back.z == -3 && back.w == 28);
+  EXPECT_TRUE(static_cast<__half2>(__nv_fp4x2_e2m1(__nv_bfloat162(3, -0.5))) == __half2(3, -0.5));
+  EXPECT_EQ(__nv_cvt_float2_to_fp4x2(make_float2(1, -6), __NV_E2M1, cudaRoundNearest), 0xf2);
+  EXPECT_EQ(__nv_cvt_fp4x2_to_halfraw2(0xf2, __NV_E2M1).y, __half(-6).bits());
+  EXPECT_EQ(__nv_cvt_halfraw2_to_fp6x2(__half2(1, -1), __NV_E2M3, cudaRoundNearest), 0x2808);
+  EXPECT_EQ(__nv_cvt_bfloat16raw2_to_fp8x2(__nv_bfloat162(1, 2), __NV_SATFINITE, __NV_E4M3), 0x4038);
 }
 
 }  // namespace
