@@ -1,6 +1,7 @@
 // Names of CUDA's headers that programs use beside what kernels are made of.
 #include <cooperative_groups.h>
 #include <cuComplex.h>
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>
@@ -187,6 +188,21 @@ TEST(names, numbers_of_few_bits_lie_together_in_a_word) {
   EXPECT_EQ(__nv_cvt_fp4x2_to_halfraw2(0xf2, __NV_E2M1).y, __half(-6).bits());
   EXPECT_EQ(__nv_cvt_halfraw2_to_fp6x2(__half2(1, -1), __NV_E2M3, cudaRoundNearest), 0x2808);
   EXPECT_EQ(__nv_cvt_bfloat16raw2_to_fp8x2(__nv_bfloat162(1, 2), __NV_SATFINITE, __NV_E4M3), 0x4038);
+}
+
+TEST(names, a_map_of_a_tensor_is_declared_and_not_supported) {
+  static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);
+  CUtensorMap made = {};
+  const cuuint64_t size[2] = {8, 8};
+  const cuuint64_t stride[1] = {32};
+  const cuuint32_t box[2] = {4, 4};
+  EXPECT_EQ(cuTensorMapEncodeTiled(&made, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, nullptr, size, stride, box, box,
+                                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+            CUDA_ERROR_NOT_SUPPORTED);
+  void* found = nullptr;
+  EXPECT_EQ(cuGetProcAddress("cuTensorMapEncodeTiled", &found, 12000, CU_GET_PROC_ADDRESS_DEFAULT), CUDA_SUCCESS);
+  EXPECT_EQ(found, reinterpret_cast<void*>(static_cast<PFN_cuTensorMapEncodeTiled_v12000>(cuTensorMapEncodeTiled)));
 }
 
 }  // namespace
