@@ -174,6 +174,7 @@ set(heddle_vendor_includes
      cuda_profiler_api.h cuda_device_runtime_api.h math_constants.h sm_20_intrinsics.h builtin_types.h host_defines.h crt/host_defines.h
      device_atomic_functions.h channel_descriptor.h texture_types.h cuda_texture_types.h"
     "nvtx.h: nvToolsExt.h nvToolsExtCuda.h nvToolsExtCudaRt.h nvtx3/nvToolsExt.h nvtx3/nvToolsExtCuda.h nvtx3/nvToolsExtCudaRt.h nvtx3/nvtx3.hpp"
+    "complex.h: cuComplex.h"
     "cuda_atomic.h: cuda/atomic cuda/std/atomic simt/atomic"
     "cuda_std.h: cuda/std/array cuda/std/bit cuda/std/cassert cuda/std/chrono cuda/std/climits cuda/std/cmath cuda/std/concepts cuda/std/cstddef
      cuda/std/cstdint cuda/std/cstring cuda/std/functional cuda/std/initializer_list cuda/std/iterator cuda/std/limits cuda/std/numeric
@@ -183,7 +184,8 @@ set(heddle_vendor_includes
     "cuda_sync.h: cuda/barrier cuda/std/barrier cuda/latch cuda/std/latch cuda/semaphore cuda/std/semaphore cuda/pipeline"
     "nv_target.h: nv/target"
     "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h hip/hip_cooperative_groups.h"
-    "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_fp8.h"
+    "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h"
+    "small_numbers.h: cuda_fp8.h cuda_fp8.hpp cuda_fp6.h cuda_fp6.hpp cuda_fp4.h cuda_fp4.hpp hip/hip_fp8.h"
     "hip.h: hsa/hsa.h hsa/hsa_ext_amd.h hip/hip_runtime.h hip/hip_runtime_api.h hip/driver_types.h hip/hip_vector_types.h"
     "clang_gpu.h: gpuintrin.h")
 set(heddle_vendor_include_dir ${PROJECT_BINARY_DIR}/sim/compat/include)

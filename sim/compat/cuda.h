@@ -224,3 +224,12 @@ HEDDLE_COMPAT_INLINE void __nanosleep(unsigned int) { ::heddle::sim::runtime::pa
 extern "C" HEDDLE_COMPAT_INLINE clock_t clock() noexcept {
   return static_cast<clock_t>(::heddle::sim::runtime::clock());
 }
+
+// -- what HIP does not have
+
+constexpr unsigned int umin(unsigned int a, unsigned int b) { return min(a, b); }
+constexpr unsigned int umax(unsigned int a, unsigned int b) { return max(a, b); }
+constexpr long long llmin(long long a, long long b) { return min(a, b); }
+constexpr long long llmax(long long a, long long b) { return max(a, b); }
+constexpr unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }

@@ -197,10 +197,6 @@ int cudaLaunchKernelExC(const launch_configuration* how, const void* kernel, voi
   return launch(kernel, shape, arguments, is_cooperative != 0);
 }
 
-// What heddle's own fence of the host tells ThreadSanitizer beside the fence, which is seen here as it is.
-[[gnu::weak]] void __tsan_acquire(void*) {}
-[[gnu::weak]] void __tsan_release(void*) {}
-
 // -- errors
 
 int cudaGetLastError() { return success; }

@@ -273,6 +273,19 @@ class grid_group {
     return ::heddle::compat::indices(::heddle::sim::runtime::position().grid_size);
   }
   HEDDLE_COMPAT_INLINE static dim3 block_index() { return thread_block::group_index(); }
+  HEDDLE_COMPAT_INLINE static dim3 dim_clusters() {
+    return ::heddle::compat::indices(::heddle::sim::runtime::position().clusters());
+  }
+  HEDDLE_COMPAT_INLINE static unsigned long long num_clusters() {
+    return ::heddle::sim::runtime::position().clusters().count();
+  }
+  HEDDLE_COMPAT_INLINE static dim3 cluster_index() {
+    return ::heddle::compat::indices(::heddle::sim::runtime::position().cluster());
+  }
+  HEDDLE_COMPAT_INLINE static unsigned long long cluster_rank() {
+    const ::heddle::sim::grid_position here = ::heddle::sim::runtime::position();
+    return detail::rank_in(here.cluster(), here.clusters());
+  }
 };
 HEDDLE_COMPAT_INLINE grid_group this_grid() { return {}; }
 

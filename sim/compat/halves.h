@@ -1,5 +1,5 @@
-// Numbers of 16 and 8 bits as <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h> have them, and HIP's headers of the like: computed as float, and
-// rounded once. (CUDA Math API, "Half Precision Intrinsics", "Bfloat16 Precision Intrinsics", "FP8 Intrinsics".)
+// Numbers of 16 bits as <cuda_fp16.h> and <cuda_bf16.h> have them, and HIP's headers of the like: computed as float, and rounded once.
+// (CUDA Math API, "Half Precision Intrinsics", "Bfloat16 Precision Intrinsics".)
 #pragma once
 
 #include <heddle/sim/compat/ptx/floats.h>
@@ -12,20 +12,21 @@ namespace heddle::compat {
 
 /// 16 bits of which so many are the exponent's and the mantissa's.
 template <uint32_t Exponent, uint32_t Mantissa>
-struct half_raw {
+struct alignas(2) half_raw {
   unsigned short x;
 };
 template <uint32_t Exponent, uint32_t Mantissa>
-struct half2_raw {
+struct alignas(4) half2_raw {
   unsigned short x, y;
 };
 
 template <uint32_t Exponent, uint32_t Mantissa>
 struct alignas(2) half_number {
   using raw = half_raw<Exponent, Mantissa>;
+  using raw_pair = half2_raw<Exponent, Mantissa>;
 
   half_number() = default;
-  half_number(raw from) : bits_(from.x) {}
+  constexpr half_number(raw from) : bits_(from.x) {}
   template <typename T>
     requires std::is_arithmetic_v<T>
   HEDDLE_PTX_INLINE half_number(T from) : bits_(ptx::to_half<Exponent, Mantissa>(static_cast<long double>(from))) {}
@@ -34,11 +35,13 @@ struct alignas(2) half_number {
   HEDDLE_PTX_INLINE explicit half_number(half_number<OtherExponent, OtherMantissa> from)
       : half_number(static_cast<float>(from)) {}
   HEDDLE_PTX_INLINE operator float() const { return ptx::from_half<Exponent, Mantissa>(bits_); }
-  operator raw() const { return {bits_}; }
-  static half_number of_bits(unsigned short bits) { return half_number(raw{bits}); }
-  unsigned short bits() const { return bits_; }
+  constexpr operator raw() const { return {bits_}; }
+  static constexpr half_number of_bits(unsigned short bits) { return half_number(raw{bits}); }
+  constexpr unsigned short bits() const { return bits_; }
 
-  HEDDLE_PTX_INLINE half_number operator-() const { return of_bits(static_cast<unsigned short>(bits_ ^ 0x8000)); }
+  HEDDLE_PTX_INLINE constexpr half_number operator-() const {
+    return of_bits(static_cast<unsigned short>(bits_ ^ 0x8000));
+  }
   HEDDLE_PTX_INLINE half_number& operator+=(half_number other) { return *this = *this + other; }
   HEDDLE_PTX_INLINE half_number& operator-=(half_number other) { return *this = *this - other; }
   HEDDLE_PTX_INLINE half_number& operator*=(half_number other) { return *this = *this * other; }
@@ -74,7 +77,9 @@ struct alignas(4) half_pair {
   Half x, y;
 
   half_pair() = default;
-  half_pair(Half first, Half second) : x(first), y(second) {}
+  constexpr half_pair(Half first, Half second) : x(first), y(second) {}
+  constexpr half_pair(const typename Half::raw_pair& from) : x(Half::of_bits(from.x)), y(Half::of_bits(from.y)) {}
+  constexpr operator typename Half::raw_pair() const { return {x.bits(), y.bits()}; }
 #define HEDDLE_PAIR_OPERATOR(sign) \
   HEDDLE_PTX_INLINE friend half_pair operator sign(half_pair a, half_pair b) { return {a.x sign b.x, a.y sign b.y}; }
   HEDDLE_PAIR_OPERATOR(+)
@@ -88,72 +93,37 @@ struct alignas(4) half_pair {
   HEDDLE_PTX_INLINE friend bool operator==(half_pair a, half_pair b) { return a.x == b.x && a.y == b.y; }
 };
 
-/// 8 bits, without infinities where there are only three of mantissa (E4M3). `Saturates` to the largest number.
-template <uint32_t Exponent, uint32_t Mantissa>
-HEDDLE_PTX_INLINE float from_eight(unsigned char from) {
-  constexpr int bias = (1 << (Exponent - 1)) - 1;
-  const uint32_t exponent = from >> Mantissa & ((1U << Exponent) - 1);
-  const uint32_t mantissa = from & ((1U << Mantissa) - 1);
-  const float sign = (from & 0x80) != 0 ? -1.0F : 1.0F;
-  if constexpr (Mantissa == 3) {
-    if ((from & 0x7f) == 0x7f) return sign * __builtin_nanf("");
-  } else if (exponent == (1U << Exponent) - 1) {
-    return mantissa == 0 ? sign * __builtin_inff() : sign * __builtin_nanf("");
-  }
-  const int scale = (exponent == 0 ? 1 : static_cast<int>(exponent)) - bias - static_cast<int>(Mantissa);
-  return sign * ldexpf(static_cast<float>(exponent == 0 ? mantissa : mantissa | 1U << Mantissa), scale);
+/// The greatest of both, or the least; no number where one is none. Zero is greater than minus zero, of which the sign is all that differs.
+template <bool Greatest, typename Half>
+HEDDLE_PTX_INLINE Half outer(Half a, Half b) {
+  if (a != a || b != b) return Half::of_bits(0x7fff);
+  if (a == b) return Half::of_bits(static_cast<unsigned short>(Greatest ? a.bits() & b.bits() : a.bits() | b.bits()));
+  return (a < b) == Greatest ? b : a;
 }
-template <uint32_t Exponent, uint32_t Mantissa>
-HEDDLE_PTX_INLINE unsigned char to_eight(float from, bool saturates) {
-  constexpr int bias = (1 << (Exponent - 1)) - 1;
-  constexpr uint32_t largest = Mantissa == 3 ? 0x7e : 0x7b;
-  const auto sign = static_cast<unsigned char>(__builtin_signbit(from) ? 0x80 : 0);
-  if (from != from) return sign | 0x7f;
-  const float magnitude = fabsf(from);
-  if (magnitude == 0) return sign;
-  int exponent = 0;
-  uint32_t bits = largest + 1;
-  if (!__builtin_isinf(magnitude)) {
-    frexpf(magnitude, &exponent);
-    const int least = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
-    const auto units =
-        static_cast<uint64_t>(nearbyint(ldexp(static_cast<double>(magnitude), static_cast<int>(Mantissa) - least)));
-    const uint64_t hidden = uint64_t{1} << Mantissa;
-    const uint64_t all = units < hidden ? units : units - hidden + (static_cast<uint64_t>(least + bias) << Mantissa);
-    bits = all > largest ? largest + 1 : static_cast<uint32_t>(all);
-  }
-  if (bits > largest) bits = saturates ? largest : Mantissa == 3 ? 0x7f : 0x7c;
-  return static_cast<unsigned char>(sign | bits);
+/// From 0 to 1; what is no number is 0.
+template <typename Half>
+HEDDLE_PTX_INLINE Half saturated(Half from) {
+  return from > Half(0) ? outer<false>(from, Half(1)) : Half(0);
 }
-
-template <uint32_t Exponent, uint32_t Mantissa>
-struct eight_number {
-  unsigned char __x;
-
-  eight_number() = default;
-  template <typename T>
-    requires std::is_convertible_v<T, float>
-  HEDDLE_PTX_INLINE explicit eight_number(T from) : __x(to_eight<Exponent, Mantissa>(static_cast<float>(from), true)) {}
-  HEDDLE_PTX_INLINE explicit operator float() const { return from_eight<Exponent, Mantissa>(__x); }
-};
-/// `Word` holds as many as fit.
-template <typename Word, typename Eight>
-struct eight_vector {
-  Word __x;
-};
 
 }  // namespace heddle::compat
 
 using __half = heddle::compat::half_number<5, 10>;
 using __half_raw = __half::raw;
 using __half2 = heddle::compat::half_pair<__half>;
-using __half2_raw = heddle::compat::half2_raw<5, 10>;
+using __half2_raw = __half::raw_pair;
 using half = __half;
 using half2 = __half2;
+using nv_half = __half;
+using nv_half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+using __nv_half_raw = __half_raw;
+using __nv_half2_raw = __half2_raw;
 using __nv_bfloat16 = heddle::compat::half_number<8, 7>;
 using __nv_bfloat16_raw = __nv_bfloat16::raw;
 using __nv_bfloat162 = heddle::compat::half_pair<__nv_bfloat16>;
-using __nv_bfloat162_raw = heddle::compat::half2_raw<8, 7>;
+using __nv_bfloat162_raw = __nv_bfloat16::raw_pair;
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
 using __hip_bfloat16 = __nv_bfloat16;
@@ -191,101 +161,78 @@ HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 
 // -- arithmetic
 
-#define HEDDLE_HALF_ARITHMETIC(type, type2, halves, plural, both)                                    \
-  HEDDLE_PTX_INLINE type2 make_##both(type x, type y) { return {x, y}; }                             \
-  HEDDLE_PTX_INLINE type2 __##plural##2##both(type x, type y) { return {x, y}; }                     \
-  HEDDLE_PTX_INLINE type __low2##halves(type2 from) { return from.x; }                               \
-  HEDDLE_PTX_INLINE type __high2##halves(type2 from) { return from.y; }                              \
-  HEDDLE_PTX_INLINE float __low2float(type2 from) { return from.x; }                                 \
-  HEDDLE_PTX_INLINE float __high2float(type2 from) { return from.y; }                                \
-  HEDDLE_PTX_INLINE type __hadd(type a, type b) { return a + b; }                                    \
-  HEDDLE_PTX_INLINE type __hsub(type a, type b) { return a - b; }                                    \
-  HEDDLE_PTX_INLINE type __hmul(type a, type b) { return a * b; }                                    \
-  HEDDLE_PTX_INLINE type __hdiv(type a, type b) { return a / b; }                                    \
-  HEDDLE_PTX_INLINE type __hneg(type a) { return -a; }                                               \
-  HEDDLE_PTX_INLINE type __habs(type a) { return type::of_bits(a.bits() & 0x7fff); }                 \
-  HEDDLE_PTX_INLINE type __hfma(type a, type b, type c) {                                            \
-    return type(fmal(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));          \
-  }                                                                                                  \
-  HEDDLE_PTX_INLINE type __hmax(type a, type b) { return type(fmaxf(a, b)); }                        \
-  HEDDLE_PTX_INLINE type __hmin(type a, type b) { return type(fminf(a, b)); }                        \
-  HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                    \
-  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                    \
-  HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                     \
-  HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                    \
-  HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                     \
-  HEDDLE_PTX_INLINE bool __hge(type a, type b) { return a >= b; }                                    \
-  HEDDLE_PTX_INLINE bool __hisnan(type a) { return a != a; }                                         \
-  HEDDLE_PTX_INLINE type hsqrt(type a) { return type(sqrtf(a)); }                                    \
-  HEDDLE_PTX_INLINE type hexp(type a) { return type(expf(a)); }                                      \
-  HEDDLE_PTX_INLINE type hlog(type a) { return type(logf(a)); }                                      \
-  HEDDLE_PTX_INLINE type hrcp(type a) { return type(1.0F / static_cast<float>(a)); }                 \
-  HEDDLE_PTX_INLINE type hrsqrt(type a) { return type(1.0F / sqrtf(a)); }                            \
-  HEDDLE_PTX_INLINE type2 __hadd2(type2 a, type2 b) { return a + b; }                                \
-  HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                \
-  HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                \
-  HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                \
-  HEDDLE_PTX_INLINE type2 __hneg2(type2 a) { return {__hneg(a.x), __hneg(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 __habs2(type2 a) { return {__habs(a.x), __habs(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 h2sqrt(type2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                       \
-  HEDDLE_PTX_INLINE type2 h2rsqrt(type2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                    \
-  HEDDLE_PTX_INLINE type2 h2rcp(type2 a) { return {hrcp(a.x), hrcp(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 h2exp(type2 a) { return {hexp(a.x), hexp(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 h2log(type2 a) { return {hlog(a.x), hlog(a.y)}; }                          \
-  HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                       \
-    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                           \
-  }                                                                                                  \
-  HEDDLE_PTX_INLINE type2 __hmax2(type2 a, type2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; } \
-  HEDDLE_PTX_INLINE type2 __hmin2(type2 a, type2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; } \
-  HEDDLE_PTX_INLINE type2 __lows2##both(type2 a, type2 b) { return {a.x, b.x}; }                     \
+#define HEDDLE_HALF_OF_BOTH(type2, name, one) \
+  HEDDLE_PTX_INLINE type2 name(type2 a, type2 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
+#define HEDDLE_HALF_ARITHMETIC(type, type2, halves, plural, both)                                                     \
+  HEDDLE_PTX_INLINE type2 make_##both(type x, type y) { return {x, y}; }                                              \
+  HEDDLE_PTX_INLINE type2 __##plural##2##both(type x, type y) { return {x, y}; }                                      \
+  HEDDLE_PTX_INLINE type __low2##halves(type2 from) { return from.x; }                                                \
+  HEDDLE_PTX_INLINE type __high2##halves(type2 from) { return from.y; }                                               \
+  HEDDLE_PTX_INLINE float __low2float(type2 from) { return from.x; }                                                  \
+  HEDDLE_PTX_INLINE float __high2float(type2 from) { return from.y; }                                                 \
+  HEDDLE_PTX_INLINE type __hadd(type a, type b) { return a + b; }                                                     \
+  HEDDLE_PTX_INLINE type __hsub(type a, type b) { return a - b; }                                                     \
+  HEDDLE_PTX_INLINE type __hmul(type a, type b) { return a * b; }                                                     \
+  HEDDLE_PTX_INLINE type __hdiv(type a, type b) { return a / b; }                                                     \
+  HEDDLE_PTX_INLINE type __hneg(type a) { return -a; }                                                                \
+  HEDDLE_PTX_INLINE type __habs(type a) { return type::of_bits(a.bits() & 0x7fff); }                                  \
+  HEDDLE_PTX_INLINE type __hfma(type a, type b, type c) {                                                             \
+    return type(fmal(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));                           \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type __hmax_nan(type a, type b) { return ::heddle::compat::outer<true>(a, b); }                   \
+  HEDDLE_PTX_INLINE type __hmin_nan(type a, type b) { return ::heddle::compat::outer<false>(a, b); }                  \
+  HEDDLE_PTX_INLINE type __hmax(type a, type b) { return a != a ? __hmax_nan(b, b) : b != b ? a : __hmax_nan(a, b); } \
+  HEDDLE_PTX_INLINE type __hmin(type a, type b) { return a != a ? __hmin_nan(b, b) : b != b ? a : __hmin_nan(a, b); } \
+  HEDDLE_PTX_INLINE type __hfma_relu(type a, type b, type c) { return __hmax_nan(__hfma(a, b, c), type(0)); }         \
+  HEDDLE_PTX_INLINE type __hfma_sat(type a, type b, type c) { return ::heddle::compat::saturated(__hfma(a, b, c)); }  \
+  HEDDLE_PTX_INLINE type __hadd_sat(type a, type b) { return ::heddle::compat::saturated(a + b); }                    \
+  HEDDLE_PTX_INLINE type __hsub_sat(type a, type b) { return ::heddle::compat::saturated(a - b); }                    \
+  HEDDLE_PTX_INLINE type __hmul_sat(type a, type b) { return ::heddle::compat::saturated(a * b); }                    \
+  HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                                      \
+  HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                                      \
+  HEDDLE_PTX_INLINE bool __hge(type a, type b) { return a >= b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hisnan(type a) { return a != a; }                                                          \
+  HEDDLE_PTX_INLINE type hsqrt(type a) { return type(sqrtf(a)); }                                                     \
+  HEDDLE_PTX_INLINE type hexp(type a) { return type(expf(a)); }                                                       \
+  HEDDLE_PTX_INLINE type hlog(type a) { return type(logf(a)); }                                                       \
+  HEDDLE_PTX_INLINE type hrcp(type a) { return type(1.0F / static_cast<float>(a)); }                                  \
+  HEDDLE_PTX_INLINE type hrsqrt(type a) { return type(1.0F / sqrtf(a)); }                                             \
+  HEDDLE_PTX_INLINE type2 __hadd2(type2 a, type2 b) { return a + b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                                 \
+  HEDDLE_PTX_INLINE type2 __hneg2(type2 a) { return {__hneg(a.x), __hneg(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 __habs2(type2 a) { return {__habs(a.x), __habs(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 h2sqrt(type2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                                        \
+  HEDDLE_PTX_INLINE type2 h2rsqrt(type2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                                     \
+  HEDDLE_PTX_INLINE type2 h2rcp(type2 a) { return {hrcp(a.x), hrcp(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 h2exp(type2 a) { return {hexp(a.x), hexp(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 h2log(type2 a) { return {hlog(a.x), hlog(a.y)}; }                                           \
+  HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                                        \
+    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                                            \
+  }                                                                                                                   \
+  HEDDLE_HALF_OF_BOTH(type2, __hmax2, __hmax)                                                                         \
+  HEDDLE_HALF_OF_BOTH(type2, __hmin2, __hmin)                                                                         \
+  HEDDLE_HALF_OF_BOTH(type2, __hmax2_nan, __hmax_nan)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hmin2_nan, __hmin_nan)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hadd2_sat, __hadd_sat)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hsub2_sat, __hsub_sat)                                                                 \
+  HEDDLE_HALF_OF_BOTH(type2, __hmul2_sat, __hmul_sat)                                                                 \
+  HEDDLE_PTX_INLINE type2 __hfma2_relu(type2 a, type2 b, type2 c) {                                                   \
+    return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};                                                  \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type2 __hfma2_sat(type2 a, type2 b, type2 c) {                                                    \
+    return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)};                                                    \
+  }                                                                                                                   \
+  HEDDLE_PTX_INLINE type2 __lows2##both(type2 a, type2 b) { return {a.x, b.x}; }                                      \
   HEDDLE_PTX_INLINE type2 __highs2##both(type2 a, type2 b) { return {a.y, b.y}; }
 HEDDLE_HALF_ARITHMETIC(__half, __half2, half, halves, half2)
 HEDDLE_HALF_ARITHMETIC(__nv_bfloat16, __nv_bfloat162, bfloat16, halves, bfloat162)
 #undef HEDDLE_HALF_ARITHMETIC
-
-// -- 8 bits
-
-using __nv_fp8_storage_t = unsigned char;
-using __nv_fp8x2_storage_t = unsigned short;
-using __nv_fp8x4_storage_t = unsigned int;
-enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
-enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
-using __nv_fp8_e4m3 = heddle::compat::eight_number<4, 3>;
-using __nv_fp8_e5m2 = heddle::compat::eight_number<5, 2>;
-using __nv_fp8x2_e4m3 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e4m3>;
-using __nv_fp8x2_e5m2 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e5m2>;
-using __nv_fp8x4_e4m3 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e4m3>;
-using __nv_fp8x4_e5m2 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e5m2>;
-
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_float_to_fp8(float from, __nv_saturation_t how,
-                                                           __nv_fp8_interpretation_t kind) {
-  return kind == __NV_E4M3 ? heddle::compat::to_eight<4, 3>(from, how == __NV_SATFINITE)
-                           : heddle::compat::to_eight<5, 2>(from, how == __NV_SATFINITE);
-}
-HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 from, __nv_saturation_t how,
-                                                                __nv_fp8_interpretation_t kind) {
-  return static_cast<unsigned short>(__nv_cvt_float_to_fp8(from.y, how, kind) << 8 |
-                                     __nv_cvt_float_to_fp8(from.x, how, kind));
-}
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw from, __nv_saturation_t how,
-                                                             __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float_to_fp8(__half(from), how, kind);
-}
-HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw from, __nv_saturation_t how,
-                                                                 __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float_to_fp8(__nv_bfloat16(from), how, kind);
-}
-HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw from, __nv_saturation_t how,
-                                                                  __nv_fp8_interpretation_t kind) {
-  return __nv_cvt_float2_to_fp8x2({__half::of_bits(from.x), __half::of_bits(from.y)}, how, kind);
-}
-HEDDLE_PTX_INLINE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t from, __nv_fp8_interpretation_t kind) {
-  return __half(kind == __NV_E4M3 ? heddle::compat::from_eight<4, 3>(from) : heddle::compat::from_eight<5, 2>(from));
-}
-HEDDLE_PTX_INLINE __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t from, __nv_fp8_interpretation_t kind) {
-  return {__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from), kind).x,
-          __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from >> 8), kind).x};
-}
+#undef HEDDLE_HALF_OF_BOTH
 
 // Relaxed, of device scope or of that in the name; a pair is one operation.
 #define HEDDLE_HALF_ATOMICS(suffix, reach)                                                                   \

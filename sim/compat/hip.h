@@ -104,8 +104,8 @@ inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t v
 #define hipStreamDefault 0x00
 #define HIP_SYMBOL(variable) variable
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
-#define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                 \
-  ::heddle::compat::launch([=](auto... heddle_arguments) { kernel(heddle_arguments...); }, \
+#define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                  \
+  ::heddle::compat::launch([=](auto&... heddle_arguments) { kernel(heddle_arguments...); }, \
                            ::heddle::compat::shape(grid, block, shared_bytes, stream) __VA_OPT__(, ) __VA_ARGS__)
 #define HIP_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(::heddle::sim::runtime::dynamic_shared());
 

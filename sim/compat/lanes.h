@@ -120,19 +120,34 @@ HEDDLE_COMPAT_INLINE long long clock64() { return static_cast<long long>(::heddl
   __builtin_unreachable();
 }
 
-// The names of <math.h> that are overloaded for integers on GPUs.
+// The names of <math.h> that are overloaded for integers on GPUs: of a signed and an unsigned one as wide, what C++ makes of both.
 #define HEDDLE_MIN_MAX(type)                                   \
   constexpr type min(type a, type b) { return b < a ? b : a; } \
   constexpr type max(type a, type b) { return a < b ? b : a; }
+#define HEDDLE_MIN_MAX_MIXED(result, type, other)                                                       \
+  constexpr result min(type a, other b) { return min(static_cast<result>(a), static_cast<result>(b)); } \
+  constexpr result min(other a, type b) { return min(static_cast<result>(a), static_cast<result>(b)); } \
+  constexpr result max(type a, other b) { return max(static_cast<result>(a), static_cast<result>(b)); } \
+  constexpr result max(other a, type b) { return max(static_cast<result>(a), static_cast<result>(b)); }
+// Of a number and no number, the number.
+#define HEDDLE_MIN_MAX_REAL(type)                                        \
+  constexpr type min(type a, type b) { return b < a || a != a ? b : a; } \
+  constexpr type max(type a, type b) { return a < b || a != a ? b : a; }
 HEDDLE_MIN_MAX(int)
 HEDDLE_MIN_MAX(unsigned int)
 HEDDLE_MIN_MAX(long)
 HEDDLE_MIN_MAX(unsigned long)
 HEDDLE_MIN_MAX(long long)
 HEDDLE_MIN_MAX(unsigned long long)
-HEDDLE_MIN_MAX(float)
-HEDDLE_MIN_MAX(double)
+HEDDLE_MIN_MAX_REAL(float)
+HEDDLE_MIN_MAX_REAL(double)
+HEDDLE_MIN_MAX_MIXED(unsigned int, int, unsigned int)
+HEDDLE_MIN_MAX_MIXED(unsigned long, long, unsigned long)
+HEDDLE_MIN_MAX_MIXED(unsigned long long, long long, unsigned long long)
+HEDDLE_MIN_MAX_MIXED(double, float, double)
 #undef HEDDLE_MIN_MAX
+#undef HEDDLE_MIN_MAX_MIXED
+#undef HEDDLE_MIN_MAX_REAL
 
 // Bits of words. (CUDA Math API, "Integer Intrinsics".)
 constexpr int __popc(unsigned int word) { return __builtin_popcount(word); }

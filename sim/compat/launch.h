@@ -106,10 +106,10 @@ void check_meeting(const sim::grid_shape& how);
           .stream = stream_number(stream)};
 }
 
-/// Runs `body` once for each thread.
+/// Runs `body` once for each thread. It travels to the device byte by byte, whatever constructors its parts have, and is destroyed by its
+/// owner alone. (CUDA C++ Programming Guide, "__global__ Function Argument Processing".)
 template <typename Body>
 void launch_body(const Body& body, const sim::grid_shape& how) {
-  static_assert(std::is_trivially_destructible_v<Body>, "the arguments of a kernel travel to the device byte by byte");
   static constexpr sim::fiber_body runs = {
       .size_bytes = sizeof(Body),
       .move_to = nullptr,
@@ -133,6 +133,7 @@ struct meeting_body {
 /// kernel<<<...>>>(arguments): `kernel` is what calls it.
 template <typename Kernel, typename... Arguments>
 void launch(Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
+  static_assert((std::is_constructible_v<Arguments, Arguments&> && ...), "an argument of a kernel is copied");
   launch_body([kernel, arguments...]() mutable { kernel(arguments...); }, how);
 }
 

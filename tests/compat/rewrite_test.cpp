@@ -22,15 +22,15 @@ bool is_left_alone(const std::string& text) { return made_of(text) == text; }
 
 TEST(rewriter, makes_launches_calls) {
   EXPECT_EQ(made_of("void f() { k<<<1, 2>>>(a, b); }"),
-            "void f() { ::heddle::compat::launch([=](auto... heddle_arguments) { k(heddle_arguments...); }, "
+            "void f() { ::heddle::compat::launch([=](auto&... heddle_arguments) { k(heddle_arguments...); }, "
             "::heddle::compat::shape(1, 2), a, b); }");
   EXPECT_EQ(
       made_of("void f() { n::k<int, g(1)> <<< 1, 2, 3, s >>> (); }"),
-      "void f() { ::heddle::compat::launch([=](auto... heddle_arguments) { n::k<int, g(1)> (heddle_arguments...); }, "
+      "void f() { ::heddle::compat::launch([=](auto&... heddle_arguments) { n::k<int, g(1)> (heddle_arguments...); }, "
       "::heddle::compat::shape( 1, 2, 3, s ) ); }");
   EXPECT_EQ(
       made_of("void f() { return (*p[2])<<<h(x >> 1), 2>>>(0); }"),
-      "void f() { return ::heddle::compat::launch([=](auto... heddle_arguments) { (*p[2])(heddle_arguments...); }, "
+      "void f() { return ::heddle::compat::launch([=](auto&... heddle_arguments) { (*p[2])(heddle_arguments...); }, "
       "::heddle::compat::shape(h(x >> 1), 2), 0); }");
 }
 

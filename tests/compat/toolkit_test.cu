@@ -57,8 +57,8 @@ TEST(cuda_toolkit, rounds_halves_to_the_nearest) {
   EXPECT_EQ(__nv_cvt_float_to_fp8(1e9F, __NV_NOSAT, __NV_E5M2), 0x7c);
   EXPECT_EQ(static_cast<float>(__nv_fp8_e5m2(-1.75F)), -1.75F);
   for (unsigned bits = 0; bits < 0x7f; ++bits) {
-    const float value = heddle::compat::from_eight<4, 3>(static_cast<unsigned char>(bits));
-    EXPECT_EQ((heddle::compat::to_eight<4, 3>(value, true)), bits);
+    const float value = heddle::compat::from_small<4, 3>(static_cast<unsigned char>(bits));
+    EXPECT_EQ((heddle::compat::to_small<4, 3>(value, true)), bits);
   }
 }
 

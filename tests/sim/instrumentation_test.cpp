@@ -6,6 +6,18 @@
 #include <atomic>
 #include <cstring>
 
+// As libraries declare them where the compiler says that it instruments for ThreadSanitizer.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
+extern "C" {
+void AnnotateHappensBefore(const char* file, int line, const volatile void* at);
+void AnnotateHappensAfter(const char* file, int line, const volatile void* at);
+void AnnotateBenignRaceSized(const char* file, int line, const volatile void* at, size_t size, const char* why);
+void __tsan_acquire(void* at);
+void __tsan_release(void* at);
+void __tsan_mutex_post_lock(void* at, unsigned flags, int recursion);
+}
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
+
 namespace heddle::sim::tests {
 namespace {
 
@@ -42,6 +54,19 @@ template <typename T>
 struct __attribute__((packed, may_alias)) unaligned {
   T value;
 };
+
+TEST(instrumentation, what_libraries_tell_beside_it_is_no_step) {
+  EXPECT_EQ(steps_of([](uint32_t* w) {
+              AnnotateHappensBefore(__FILE__, __LINE__, w);
+              AnnotateBenignRaceSized(__FILE__, __LINE__, w, 4, "none");
+              __tsan_release(w);
+              __tsan_mutex_post_lock(w, 0, 0);
+              SIM_CHECK(w[1] == 0x55667788);
+              __tsan_acquire(w);
+              AnnotateHappensAfter(__FILE__, __LINE__, w);
+            }),
+            steps{"plain load w+0x4 (4 bytes) = 0x55667788"});
+}
 
 TEST(instrumentation, plain_reads_of_every_size_are_steps) {
   EXPECT_EQ(steps_of([](uint32_t* w) { SIM_CHECK(as<uint8_t>(w) == 0x44); }),

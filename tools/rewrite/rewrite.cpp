@@ -121,7 +121,7 @@ class rewriter {
           open,
           "this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call cudaLaunchKernel");
     const std::string clusters = clusters_.of_launch(open);
-    insert(tokens_[begin].begin, "::heddle::compat::launch([=](auto... heddle_arguments) { ");
+    insert(tokens_[begin].begin, "::heddle::compat::launch([=](auto&... heddle_arguments) { ");
     replace(open, "(heddle_arguments...); }, " +
                       (clusters.empty() ? "" : "::heddle::compat::in_clusters({" + clusters + "}, ") +
                       "::heddle::compat::shape(");

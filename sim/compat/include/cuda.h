@@ -385,6 +385,7 @@ inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cud
 
 #include <heddle/sim/compat/driver_calls.h>
 #include <heddle/sim/compat/driver_streams.h>
+#include <heddle/sim/compat/tensor_maps.h>
 #include <heddle/sim/compat/virtual_memory.h>
 
 #include <heddle/sim/compat/include/cudaTypedefs.h>

@@ -35,7 +35,8 @@
   use(cuStreamBatchMemOp, 11070) use(cuStreamCreate, 2000) use(cuStreamCreateWithPriority, 5050) use(cuStreamDestroy, 2000) \
   use(cuStreamDestroy, 4000) use(cuStreamQuery, 2000) use(cuStreamSynchronize, 2000) use(cuStreamWaitEvent, 3020) \
   use(cuStreamWaitValue32, 8000) use(cuStreamWaitValue32, 11070) use(cuStreamWaitValue64, 9000) use(cuStreamWaitValue64, 11070) \
-  use(cuStreamWriteValue32, 8000) use(cuStreamWriteValue32, 11070) use(cuStreamWriteValue64, 9000) use(cuStreamWriteValue64, 11070)
+  use(cuStreamWriteValue32, 8000) use(cuStreamWriteValue32, 11070) use(cuStreamWriteValue64, 9000) use(cuStreamWriteValue64, 11070) \
+  use(cuTensorMapEncodeIm2col, 12000) use(cuTensorMapEncodeTiled, 12000) use(cuTensorMapReplaceAddress, 12000)
 // clang-format on
 
 #define HEDDLE_DRIVER_ENTRY_TYPE(function, version)                       \
