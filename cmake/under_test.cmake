@@ -84,10 +84,11 @@ target_compile_options(
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
                       __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
-                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock
+                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock thrd_yield
                       # sim/runtime/clock_calls.cpp
                       clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
                       _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_mutex_timedlock pthread_mutex_clocklock
+                      mtx_timedlock thrd_sleep
                       # sim/runtime/unsupported_calls.cpp
                       fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
@@ -95,15 +96,16 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_detach pthread_self pthread_setname_np
                       pthread_getname_np pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
                       pthread_setschedparam pthread_getschedparam pthread_cancel pthread_kill _ZNSt6thread20hardware_concurrencyEv
-                      thrd_create thrd_join thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
+                      thrd_create thrd_join thrd_exit thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
                       _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       # sim/runtime/thread_values.cpp
                       pthread_key_create pthread_key_delete pthread_setspecific pthread_getspecific __cxa_thread_atexit __cxa_atexit
+                      tss_create tss_delete tss_set tss_get
                       # sim/runtime/once_calls.cpp
-                      pthread_once __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort
+                      pthread_once call_once __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort
                       # sim/runtime/waiting_calls.cpp
                       pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
-                      cnd_wait cnd_signal cnd_broadcast _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+                      cnd_wait cnd_timedwait cnd_signal cnd_broadcast _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
                       _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv syscall
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE

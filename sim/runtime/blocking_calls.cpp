@@ -38,6 +38,13 @@ int __wrap_sched_yield() {
   return 0;
 }
 
+void __real_thrd_yield();
+void __wrap_thrd_yield() {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_thrd_yield();
+  give_way(*self, HEDDLE_CALLER);
+}
+
 // A mutex that lanes use is the simulator's alone: to the real one all fibers would be one thread.
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -78,10 +85,8 @@ int __wrap_mtx_lock(mtx_t* given) {
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
   auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
-  return execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
-                                         runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_error;
+  return runtime::as_c11(execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                                         runtime::mutex_operation(operation_kind::lock_mutex, from)));
 }
 
 int __wrap_mtx_trylock(mtx_t* given) {
@@ -90,10 +95,8 @@ int __wrap_mtx_trylock(mtx_t* given) {
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
   auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
-  return execution::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
-                                             runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_busy;
+  return runtime::as_c11(execution::instance->try_lock_mutex(
+      *self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::lock_mutex, from)));
 }
 
 int __wrap_mtx_unlock(mtx_t* given) {
@@ -101,10 +104,8 @@ int __wrap_mtx_unlock(mtx_t* given) {
   if (self == nullptr) return __real_mtx_unlock(given);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return execution::instance->unlock_mutex(*self, given,
-                                           runtime::mutex_operation(operation_kind::unlock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_error;
+  return runtime::as_c11(
+      execution::instance->unlock_mutex(*self, given, runtime::mutex_operation(operation_kind::unlock_mutex, from)));
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

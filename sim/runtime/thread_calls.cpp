@@ -336,6 +336,11 @@ int __wrap_thrd_join(thrd_t thread, int* result) {
   if (result != nullptr) *result = static_cast<int>(reinterpret_cast<intptr_t>(ended));
   return thrd_success;
 }
+[[noreturn]] void __real_thrd_exit(int result);
+[[noreturn]] void __wrap_thrd_exit(int result) {
+  if (execution::current == nullptr) __real_thrd_exit(result);
+  __wrap_pthread_exit(reinterpret_cast<void*>(static_cast<intptr_t>(result)));
+}
 HEDDLE_IN_RUN_QUIETLY(int, thrd_detach, (thrd_t thread), (thread), detach(thread) == 0 ? thrd_success : thrd_error)
 HEDDLE_IN_RUN_QUIETLY(thrd_t, thrd_current, (), (), thread_of(*execution::current))
 

@@ -5,6 +5,7 @@
 #include <heddle/sim/space/lane_heap.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include <cerrno>
 #include <utility>
@@ -168,6 +169,32 @@ void* __wrap_pthread_getspecific(pthread_key_t key) {
   const auto& values = known().of(self->of->id).values;
   const size_t index = key - first_key;
   return index < values.size() ? values[index] : nullptr;
+}
+
+// Those of C11 are the same keys.
+
+int __real_tss_create(tss_t* key, tss_dtor_t destroy);
+int __wrap_tss_create(tss_t* key, tss_dtor_t destroy) {
+  if (execution::current == nullptr) return __real_tss_create(key, destroy);
+  return __wrap_pthread_key_create(key, destroy) == 0 ? thrd_success : thrd_error;
+}
+
+void __real_tss_delete(tss_t key);
+void __wrap_tss_delete(tss_t key) {
+  if (execution::current == nullptr) return __real_tss_delete(key);
+  __wrap_pthread_key_delete(key);
+}
+
+int __real_tss_set(tss_t key, void* value);
+int __wrap_tss_set(tss_t key, void* value) {
+  if (execution::current == nullptr) return __real_tss_set(key, value);
+  return __wrap_pthread_setspecific(key, value) == 0 ? thrd_success : thrd_error;
+}
+
+void* __real_tss_get(tss_t key);
+void* __wrap_tss_get(tss_t key) {
+  if (execution::current == nullptr) return __real_tss_get(key);
+  return __wrap_pthread_getspecific(key);
 }
 
 // -- ends --------------------------------------------------------------------------------------------------------------------------

@@ -172,9 +172,11 @@ HEDDLE_TAKES(pthread_cond_signal, (pthread_cond_t * condition), (condition),
 HEDDLE_TAKES(pthread_cond_broadcast, (pthread_cond_t * condition), (condition),
              (runtime::notify(*self, condition, true, from), 0))
 HEDDLE_TAKES(cnd_wait, (cnd_t * condition, mtx_t* mutex), (condition, mutex),
-             runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex), never, from) == 0
-                 ? thrd_success
-                 : thrd_error)
+             runtime::as_c11(runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex),
+                                                        never, from)))
+HEDDLE_TAKES(cnd_timedwait, (cnd_t * condition, mtx_t* mutex, const timespec* until), (condition, mutex, until),
+             runtime::as_c11(runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex),
+                                                        runtime::moment_of(CLOCK_REALTIME, until), from)))
 HEDDLE_TAKES(cnd_signal, (cnd_t * condition), (condition),
              (runtime::notify(*self, condition, false, from), thrd_success))
 HEDDLE_TAKES(cnd_broadcast, (cnd_t * condition), (condition),
