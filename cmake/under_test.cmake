@@ -85,6 +85,7 @@ set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
                       __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
                       sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock thrd_yield
+                      pthread_mutex_destroy mtx_destroy
                       # sim/runtime/clock_calls.cpp
                       clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
                       _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_mutex_timedlock pthread_mutex_clocklock

@@ -76,7 +76,8 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
   here.step(self, waits);
   here.performed(self, 0);
   here.hosts().notices.wait_at(condition, self);
-  if (const int wrong = here.unlock_mutex(self, mutex, mutex_operation(operation_kind::unlock_mutex, from))) {
+  if (const int wrong =
+          here.unlock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::unlock_mutex, from))) {
     here.hosts().notices.leave(self);
     return wrong;
   }

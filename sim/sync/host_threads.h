@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -67,6 +68,13 @@ class host_threads {
   void begins(const void* once, uint32_t lane);
   void ends(const void* once);
 
+  /// A lock for readers and writers, or a spin lock, has been taken by the lane.
+  void takes(const void* lock, uint32_t lane);
+  /// It is given back: false where the lane does not hold it.
+  bool gives(const void* lock, uint32_t lane);
+  /// One of the lanes that hold it, or none.
+  uint32_t holder_of(const void* lock) const;
+
   barrier& barrier_at(const void* object, uint32_t count);
   barrier* known_barrier(const void* object);
   void forget_barrier(const void* object);
@@ -91,6 +99,7 @@ class host_threads {
   std::vector<key> keys_;
   std::vector<once> under_way_;
   std::vector<barrier> barriers_;
+  std::vector<std::pair<const void*, uint32_t>> held_;  ///< locks and the lanes that hold them, sorted
   std::vector<ending_call> at_exit_;
 };
 

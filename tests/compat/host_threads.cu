@@ -1,8 +1,14 @@
 // Threads of the C and C++ libraries on the host: what they and their locks promise, and what is found where a program asks for more.
+#include <pthread.h>
 #include <threads.h>
 #include <time.h>
 
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <shared_mutex>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -143,12 +149,122 @@ int c11_exit() {
   return result == 5 && c11_count == 1 ? 0 : 1;
 }
 
+// -- locks that are not held ---------------------------------------------------------------------------------------------------------
+
+std::mutex plain_mutex;
+std::shared_mutex shared_mutex;
+std::atomic<int> turn;
+
+void come_to(int next) {
+  turn = next;
+  turn.notify_all();
+}
+void wait_for(int wanted) {
+  for (int now = turn; now < wanted; now = turn) turn.wait(now);
+}
+
+int unlocked_twice() {
+  std::thread thread([] {
+    plain_mutex.lock();
+    plain_mutex.unlock();
+    plain_mutex.unlock();
+  });
+  thread.join();
+  return 0;
+}
+
+// The thread holds the lock while `unlocks` is called.
+template <typename Lock>
+int unlocked_beside(Lock locks, void (*unlocks)()) {
+  std::thread thread([&] {
+    locks();
+    come_to(1);
+    wait_for(2);
+  });
+  wait_for(1);
+  unlocks();
+  come_to(2);
+  thread.join();
+  return 0;
+}
+
+int unlocked_by_another() {
+  return unlocked_beside([] { plain_mutex.lock(); }, [] { plain_mutex.unlock(); });
+}
+int written_by_another() {
+  return unlocked_beside([] { shared_mutex.lock(); }, [] { shared_mutex.unlock(); });
+}
+int read_by_another() {
+  return unlocked_beside([] { shared_mutex.lock_shared(); }, [] { shared_mutex.unlock_shared(); });
+}
+int read_by_none() {
+  shared_mutex.lock_shared();
+  shared_mutex.unlock_shared();
+  std::thread([] { shared_mutex.unlock_shared(); }).join();
+  return 0;
+}
+
+pthread_spinlock_t spin;
+
+int spun_by_another() {
+  pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+  return unlocked_beside([] { pthread_spin_lock(&spin); }, [] { pthread_spin_unlock(&spin); });
+}
+
+// These say what is wrong.
+pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+pthread_mutex_t recurs = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int refused_unlocks() {
+  int wrong = pthread_mutex_unlock(&checks) != EPERM || pthread_mutex_unlock(&recurs) != EPERM;
+  std::thread thread([&] { wrong += pthread_mutex_lock(&checks) + pthread_mutex_lock(&recurs); });
+  thread.join();
+  return wrong != 0 || pthread_mutex_unlock(&checks) != EPERM || pthread_mutex_unlock(&recurs) != EPERM ? 1 : 0;
+}
+
+int destroyed_while_held() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_destroy(&mutex);
+  return 0;
+}
+
+// Each thread unlocks what it has locked.
+int locks_of_their_own() {
+  pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+  pthread_mutex_t destroyed = PTHREAD_MUTEX_INITIALIZER;
+  int sum = 0;
+  const auto adds = [&] {
+    shared_mutex.lock_shared();
+    shared_mutex.unlock_shared();
+    const std::lock_guard written(shared_mutex);
+    pthread_spin_lock(&spin);
+    pthread_mutex_lock(&destroyed);
+    ++sum;
+    pthread_mutex_unlock(&destroyed);
+    pthread_spin_unlock(&spin);
+  };
+  std::thread thread(adds);
+  adds();
+  thread.join();
+  return pthread_mutex_destroy(&destroyed) == 0 && sum == 2 ? 0 : 1;
+}
+
 constexpr test_case cases[] = {
     {"c11_timed_lock", c11_timed_lock},
     {"c11_timed_wait", c11_timed_wait},
     {"c11_keys", c11_keys},
     {"c11_once", c11_once},
     {"c11_exit", c11_exit},
+    {"unlocked_twice", unlocked_twice},
+    {"unlocked_by_another", unlocked_by_another},
+    {"written_by_another", written_by_another},
+    {"read_by_another", read_by_another},
+    {"read_by_none", read_by_none},
+    {"spun_by_another", spun_by_another},
+    {"refused_unlocks", refused_unlocks},
+    {"destroyed_while_held", destroyed_while_held},
+    {"locks_of_their_own", locks_of_their_own},
 };
 
 }  // namespace
