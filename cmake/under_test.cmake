@@ -83,7 +83,7 @@ target_compile_options(
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
-                      __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
+                      __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise kill
                       sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock thrd_yield
                       pthread_mutex_destroy mtx_destroy
                       # sim/runtime/clock_calls.cpp
@@ -93,10 +93,14 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       # sim/runtime/unsupported_calls.cpp
                       fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
+                      pthread_cancel pthread_kill pthread_sigqueue tgkill pthread_getattr_np
+                      # sim/runtime/processor_calls.cpp
+                      gettid pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
+                      pthread_setschedparam pthread_getschedparam pthread_setschedprio sched_setscheduler sched_getscheduler
+                      sched_setparam sched_getparam pthread_getcpuclockid _ZNSt6thread20hardware_concurrencyEv
                       # sim/runtime/thread_calls.cpp
-                      pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_detach pthread_self pthread_setname_np
-                      pthread_getname_np pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
-                      pthread_setschedparam pthread_getschedparam pthread_cancel pthread_kill _ZNSt6thread20hardware_concurrencyEv
+                      pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach pthread_self
+                      pthread_setname_np pthread_getname_np
                       thrd_create thrd_join thrd_exit thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
                       _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       # sim/runtime/thread_values.cpp
@@ -149,7 +153,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()
 # The runtime stands before libraries that may be the only ones to make such a call: one of each of its files is asked for.
-foreach(name IN ITEMS clock_gettime fork pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read pause)
+foreach(name IN ITEMS clock_gettime fork sched_getcpu pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read pause)
   list(APPEND heddle_link_flags -u,__wrap_${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.

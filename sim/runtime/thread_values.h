@@ -1,6 +1,9 @@
 // What is a host thread's own: values by key, and what is called when it ends.
 #pragma once
 
+#include <heddle/sim/machine/lane.h>
+#include <sys/types.h>
+
 #include <cstddef>
 
 namespace heddle::sim::runtime {
@@ -9,6 +12,11 @@ namespace heddle::sim::runtime {
 void end_values_of_thread();
 /// The program ends, on the calling thread: calls what is to be called then, the last one first.
 void end_program_values();
+/// What gettid() says: the same in each process, and the id of no real thread.
+inline pid_t id_of_thread(const lane& self) {
+  constexpr pid_t id_of_main = 1 << 23;  // behind the greatest that Linux gives
+  return id_of_main + static_cast<pid_t>(self.of->id);
+}
 /// How many bytes lie behind a pointer that `new` has given.
 size_t allocated_bytes(const void* memory);
 

@@ -3,6 +3,7 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/moments.h>
 #include <heddle/sim/runtime/mutex_calls.h>
+#include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -225,6 +226,7 @@ long __wrap_syscall(long number, ...) {
                           " is called: it would end the process",
                       from);
     }
+    if (number == SYS_gettid) return runtime::id_of_thread(*self);
     long result = 0;
     if (number == SYS_futex) {
       if (runtime::futex_call(*self, given, result, from)) return result;

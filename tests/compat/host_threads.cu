@@ -1,7 +1,11 @@
 // Threads of the C and C++ libraries on the host: what they and their locks promise, and what is found where a program asks for more.
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -250,6 +254,78 @@ int locks_of_their_own() {
   return pthread_mutex_destroy(&destroyed) == 0 && sum == 2 ? 0 : 1;
 }
 
+// -- what is a thread's own ----------------------------------------------------------------------------------------------------------
+
+int errno_of_its_own() {
+  if (errno != 0) return 1;
+  std::thread thread([] {
+    errno = EAGAIN;
+    ++turn;
+  });
+  errno = EINTR;
+  ++turn;
+  const bool own = errno == EINTR;
+  thread.join();
+  return own && errno == EINTR ? 0 : 1;
+}
+
+// Its id is no other thread's, and the same in each process.
+int ids_of_their_own() {
+  const pid_t mine = gettid();
+  pid_t its = 0;
+  std::thread([&] { its = static_cast<pid_t>(syscall(SYS_gettid)); }).join();
+  return mine == 1 << 23 && its == mine + 1 && gettid() == mine ? 0 : 1;
+}
+
+int asked_about_processors() {
+  std::thread thread([] { come_to(1); });
+  int wrong = pthread_setschedprio(thread.native_handle(), 0);
+  clockid_t clock;
+  timespec now;
+  wrong += pthread_getcpuclockid(thread.native_handle(), &clock) + clock_gettime(clock, &now);
+  sched_param how = {};
+  wrong +=
+      sched_setscheduler(gettid(), SCHED_OTHER, &how) + sched_getscheduler(gettid()) + sched_getparam(gettid(), &how);
+  thread.join();
+  return wrong;
+}
+
+int joined_by_time() {
+  pthread_t thread;
+  const auto runs = [](void*) -> void* {
+    while (turn != 1) sched_yield();
+    return nullptr;
+  };
+  pthread_create(&thread, nullptr, runs, nullptr);
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 1000;
+  const int result = pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until);
+  turn = 1;
+  return result == ETIMEDOUT ? pthread_join(thread, nullptr) : 1;
+}
+
+// -- what is not simulated ---------------------------------------------------------------------------------------------------------
+
+int asks_for_attributes() {
+  pthread_attr_t attributes;
+  return pthread_getattr_np(pthread_self(), &attributes);
+}
+int cancels() {
+  std::thread thread([] { come_to(1); });
+  pthread_cancel(thread.native_handle());
+  thread.join();
+  return 0;
+}
+int signals_a_thread() {
+  std::thread([] { tgkill(getpid(), gettid(), SIGUSR1); }).join();
+  return 0;
+}
+int signals_itself() {
+  std::thread([] { kill(getpid(), SIGTERM); }).join();
+  return 0;
+}
+
 constexpr test_case cases[] = {
     {"c11_timed_lock", c11_timed_lock},
     {"c11_timed_wait", c11_timed_wait},
@@ -265,6 +341,14 @@ constexpr test_case cases[] = {
     {"refused_unlocks", refused_unlocks},
     {"destroyed_while_held", destroyed_while_held},
     {"locks_of_their_own", locks_of_their_own},
+    {"errno_of_its_own", errno_of_its_own},
+    {"ids_of_their_own", ids_of_their_own},
+    {"asked_about_processors", asked_about_processors},
+    {"joined_by_time", joined_by_time},
+    {"asks_for_attributes", asks_for_attributes},
+    {"cancels", cancels},
+    {"signals_a_thread", signals_a_thread},
+    {"signals_itself", signals_itself},
 };
 
 }  // namespace
