@@ -115,6 +115,9 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj
+                      # sim/runtime/standard_library_calls.cpp
+                      _ZNSt10_Sp_lockerC1EPKv _ZNSt10_Sp_lockerC1EPKvS1_ _ZNSt10_Sp_lockerD1Ev
+                      _ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE
                       # sim/runtime/lock_calls.cpp
                       sem_wait sem_trywait sem_timedwait sem_clockwait sem_post
                       pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
@@ -166,7 +169,8 @@ heddle_install_library(heddle_under_test sim)
 
 # The C library of kernels (sim/compat/libc_calls.cpp): calls of the C library by a lane, and LLVM's libc for GPUs.
 add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp
-                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/made_ready.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
                                       ${PROJECT_SOURCE_DIR}/sim/runtime/text_calls.cpp)
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_under_test PRIVATE heddle_warnings)
 # What stands between a program and its C library makes no access of the program's.
@@ -220,7 +224,7 @@ foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ung
                       posix_memalign memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
-                      getenv setenv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+                      getenv setenv _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
   target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
 endforeach()
 # It stands before the libraries whose calls it takes, which may be the only ones that make them.

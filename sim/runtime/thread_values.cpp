@@ -35,7 +35,10 @@ ending_call take_last(std::vector<ending_call>& from) {
 ending_call next_of_thread() {
   lane& self = *execution::current;
   const runtime::entered inside(self);
-  return known().knows(self.of->id) ? take_last(known().of(self.of->id).at_its_end) : ending_call{};
+  if (!known().knows(self.of->id)) return {};
+  heddle::sim::host_thread_facts& facts = known().of(self.of->id);
+  const ending_call next = take_last(facts.at_its_end);
+  return next.call != nullptr ? next : take_last(facts.behind_its_end);
 }
 
 ending_call next_of_program() {
@@ -94,6 +97,14 @@ void end_values_of_thread() {
     if (next.call == nullptr) break;
     next.call(next.object);
   }
+}
+
+bool call_behind_thread(void (*call)(void* object), void* object) {
+  lane* const self = execution::current;
+  if (self == nullptr) return false;
+  const entered inside(*self);
+  known().of(self->of->id).behind_its_end.push_back({call, object});
+  return true;
 }
 
 void end_program_values() {

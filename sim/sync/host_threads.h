@@ -22,8 +22,9 @@ struct host_thread_facts {
   void* result = nullptr;
   bool detached = false;
   bool joined = false;
-  std::vector<void*> values;            ///< by key
-  std::vector<ending_call> at_its_end;  ///< destructors of its thread-local variables, the last one first
+  std::vector<void*> values;                ///< by key
+  std::vector<ending_call> at_its_end;      ///< destructors of its thread-local variables, the last one first
+  std::vector<ending_call> behind_its_end;  ///< what the C++ library does then, the last one first
   openmp_place openmp;
 
   /// Keeps the memory of lists.
@@ -33,6 +34,7 @@ struct host_thread_facts {
     openmp = {};
     values.clear();
     at_its_end.clear();
+    behind_its_end.clear();
   }
 };
 

@@ -9,10 +9,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -305,6 +309,62 @@ int joined_by_time() {
   return result == ETIMEDOUT ? pthread_join(thread, nullptr) : 1;
 }
 
+// -- what the C++ library does inside of itself --------------------------------------------------------------------------------------
+
+std::shared_ptr<int> pointer;
+std::shared_ptr<int> other_pointer;
+
+int shared_pointers() {
+  pointer = std::make_shared<int>(1);
+  other_pointer = std::make_shared<int>(10);
+  std::thread stores([] {
+    for (int n = 2; n < 4; ++n) std::atomic_store(&pointer, std::make_shared<int>(n));
+  });
+  std::thread exchanges([] {
+    std::shared_ptr<int> expected = std::atomic_load(&other_pointer);
+    if (!std::atomic_compare_exchange_strong(&other_pointer, &expected, std::make_shared<int>(11))) come_to(9);
+  });
+  const int found = *std::atomic_load(&pointer);
+  stores.join();
+  exchanges.join();
+  return found >= 1 && found <= 3 && *pointer == 3 && *other_pointer == 11 && turn == 0 ? 0 : 1;
+}
+
+std::condition_variable ended;
+bool is_done;
+
+struct ends_late {
+  bool begun = false;
+  ~ends_late() { is_done = true; }
+};
+
+int notified_of_an_end() {
+  std::thread thread([] {
+    std::unique_lock held(plain_mutex);
+    static thread_local ends_late late;
+    late.begun = true;
+    std::notify_all_at_thread_exit(ended, std::move(held));
+  });
+  {
+    std::unique_lock held(plain_mutex);
+    ended.wait(held, [] { return is_done; });
+  }
+  thread.join();
+  return 0;
+}
+
+int kept_at_an_end() {
+  std::promise<int> promise;
+  std::future<int> kept = promise.get_future();
+  std::thread thread([&] {
+    promise.set_value_at_thread_exit(4);
+    turn = 1;
+  });
+  const bool is_kept = kept.get() == 4 && turn == 1;
+  thread.join();
+  return is_kept ? 0 : 1;
+}
+
 // -- what is not simulated ---------------------------------------------------------------------------------------------------------
 
 int asks_for_attributes() {
@@ -345,6 +405,9 @@ constexpr test_case cases[] = {
     {"ids_of_their_own", ids_of_their_own},
     {"asked_about_processors", asked_about_processors},
     {"joined_by_time", joined_by_time},
+    {"shared_pointers", shared_pointers},
+    {"notified_of_an_end", notified_of_an_end},
+    {"kept_at_an_end", kept_at_an_end},
     {"asks_for_attributes", asks_for_attributes},
     {"cancels", cancels},
     {"signals_a_thread", signals_a_thread},
