@@ -94,6 +94,10 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
                       pthread_cancel pthread_kill pthread_sigqueue tgkill pthread_getattr_np
+                      # sim/runtime/process_calls.cpp
+                      unsetenv putenv clearenv fchdir umask setlocale rand srand random srandom drand48 lrand48 mrand48 srand48
+                      _ZNSt6locale6globalERKS_ _ZNSt10filesystem12current_pathERKNS_7__cxx114pathE
+                      _ZNSt10filesystem12current_pathERKNS_7__cxx114pathERSt10error_code
                       # sim/runtime/processor_calls.cpp
                       gettid pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
                       pthread_setschedparam pthread_getschedparam pthread_setschedprio sched_setscheduler sched_getscheduler

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
@@ -9,8 +10,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <clocale>
 #include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
 #include <future>
+#include <locale>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -365,6 +370,27 @@ int kept_at_an_end() {
   return is_kept ? 0 : 1;
 }
 
+// -- what a schedule finds of the process -------------------------------------------------------------------------------------------
+
+// Each schedule finds all as the first one did, whether the one before it has come to its end or not.
+int finds_the_process(bool comes_to_its_end) {
+  const mode_t mask = umask(0123);
+  const bool is_first = getenv("HEDDLE_TEST") == nullptr && getenv("HEDDLE_TEST_PUT") == nullptr && mask != 0123 &&
+                        std::string_view(setlocale(LC_ALL, nullptr)) == "C" && std::locale().name() == "C" &&
+                        std::filesystem::current_path() != "/" && rand() == 1804289383 && lrand48() == 0;
+  setenv("HEDDLE_TEST", "1", 1);
+  putenv(const_cast<char*>("HEDDLE_TEST_PUT=1"));
+  setlocale(LC_ALL, "C.UTF-8");
+  std::locale::global(std::locale("C.UTF-8"));
+  if (comes_to_its_end)
+    std::filesystem::current_path("/");
+  else if (chdir("/") != 0)
+    return 3;
+  std::thread([] {}).join();
+  if (!comes_to_its_end && is_first) _exit(0);
+  return is_first ? 0 : 1;
+}
+
 // -- what is not simulated ---------------------------------------------------------------------------------------------------------
 
 int asks_for_attributes() {
@@ -408,6 +434,8 @@ constexpr test_case cases[] = {
     {"shared_pointers", shared_pointers},
     {"notified_of_an_end", notified_of_an_end},
     {"kept_at_an_end", kept_at_an_end},
+    {"found_anew", [] { return finds_the_process(true); }},
+    {"found_anew_behind_a_crash", [] { return finds_the_process(false); }},
     {"asks_for_attributes", asks_for_attributes},
     {"cancels", cancels},
     {"signals_a_thread", signals_a_thread},
