@@ -83,31 +83,45 @@ target_compile_options(
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
-                      __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
-                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock
+                      __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise kill
+                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock thrd_yield
+                      pthread_mutex_destroy mtx_destroy
                       # sim/runtime/clock_calls.cpp
                       clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
                       _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_mutex_timedlock pthread_mutex_clocklock
+                      mtx_timedlock thrd_sleep
                       # sim/runtime/unsupported_calls.cpp
                       fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
+                      pthread_cancel pthread_kill pthread_sigqueue tgkill pthread_getattr_np
+                      # sim/runtime/process_calls.cpp
+                      unsetenv putenv clearenv fchdir umask setlocale rand srand random srandom drand48 lrand48 mrand48 srand48
+                      _ZNSt6locale6globalERKS_ _ZNSt10filesystem12current_pathERKNS_7__cxx114pathE
+                      _ZNSt10filesystem12current_pathERKNS_7__cxx114pathERSt10error_code
+                      # sim/runtime/processor_calls.cpp
+                      gettid pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
+                      pthread_setschedparam pthread_getschedparam pthread_setschedprio sched_setscheduler sched_getscheduler
+                      sched_setparam sched_getparam pthread_getcpuclockid _ZNSt6thread20hardware_concurrencyEv
                       # sim/runtime/thread_calls.cpp
-                      pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_detach pthread_self pthread_setname_np
-                      pthread_getname_np pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
-                      pthread_setschedparam pthread_getschedparam pthread_cancel pthread_kill _ZNSt6thread20hardware_concurrencyEv
-                      thrd_create thrd_join thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
+                      pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach pthread_self
+                      pthread_setname_np pthread_getname_np
+                      thrd_create thrd_join thrd_exit thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
                       _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       # sim/runtime/thread_values.cpp
                       pthread_key_create pthread_key_delete pthread_setspecific pthread_getspecific __cxa_thread_atexit __cxa_atexit
+                      tss_create tss_delete tss_set tss_get
                       # sim/runtime/once_calls.cpp
-                      pthread_once __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort
+                      pthread_once call_once __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort
                       # sim/runtime/waiting_calls.cpp
                       pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
-                      cnd_wait cnd_signal cnd_broadcast _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+                      cnd_wait cnd_timedwait cnd_signal cnd_broadcast _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
                       _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv syscall
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj
+                      # sim/runtime/standard_library_calls.cpp
+                      _ZNSt10_Sp_lockerC1EPKv _ZNSt10_Sp_lockerC1EPKvS1_ _ZNSt10_Sp_lockerD1Ev
+                      _ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE
                       # sim/runtime/lock_calls.cpp
                       sem_wait sem_trywait sem_timedwait sem_clockwait sem_post
                       pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
@@ -146,7 +160,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()
 # The runtime stands before libraries that may be the only ones to make such a call: one of each of its files is asked for.
-foreach(name IN ITEMS clock_gettime fork pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read pause)
+foreach(name IN ITEMS clock_gettime fork sched_getcpu pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read pause)
   list(APPEND heddle_link_flags -u,__wrap_${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.
@@ -159,7 +173,8 @@ heddle_install_library(heddle_under_test sim)
 
 # The C library of kernels (sim/compat/libc_calls.cpp): calls of the C library by a lane, and LLVM's libc for GPUs.
 add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp
-                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp ${PROJECT_SOURCE_DIR}/sim/compat/made_ready.cpp
+                                      ${PROJECT_SOURCE_DIR}/sim/compat/mapped_memory.cpp
                                       ${PROJECT_SOURCE_DIR}/sim/runtime/text_calls.cpp)
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_under_test PRIVATE heddle_warnings)
 # What stands between a program and its C library makes no access of the program's.
@@ -215,7 +230,7 @@ foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ung
                       posix_memalign memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
-                      getenv setenv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+                      getenv setenv _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
   target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
 endforeach()
 # It stands before the libraries whose calls it takes, which may be the only ones that make them.

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -148,27 +149,38 @@ void keep(std::vector<std::byte>& to) {
 }  // namespace
 
 void thread_local_values::begin_run(bool anew) {
-  if (loaded_ != 0) load(kept_[0]);
+  if (loaded_ != 0 && thread_locals_of_program.size_bytes != 0) load(kept_[0]);
   loaded_ = 0;
   on_ = false;
-  if (anew && thread_locals_of_program.size_bytes != 0) load(known().initial);
+  errnos_.clear();
+  if (!anew) return;
+  errno = 0;
+  if (thread_locals_of_program.size_bytes != 0) load(known().initial);
 }
 
 void thread_local_values::begins(uint32_t thread) {
-  if (thread_locals_of_program.size_bytes == 0) return;
   on_ = true;
+  if (errnos_.size() <= thread) errnos_.resize(thread + size_t{1});
+  errnos_[thread] = 0;
+  if (thread_locals_of_program.size_bytes == 0) return;
   if (kept_.size() <= thread) kept_.resize(thread + size_t{1});
   kept_[thread] = known().initial;
 }
 
 void thread_local_values::exchange(uint32_t thread) {
-  keep(kept_[loaded_]);
-  load(kept_[thread]);
+  errnos_[loaded_] = errno;
+  errno = errnos_[thread];
+  if (thread_locals_of_program.size_bytes != 0) {
+    keep(kept_[loaded_]);
+    load(kept_[thread]);
+  }
   loaded_ = thread;
 }
 
 bool thread_local_values::visit_state(state_reader& to) const {
-  if (!on_) return true;
+  // No errno: it is looked at behind the call that sets it, with no step between them, and the C library sets it where it looks at a stream for the
+  // first time, which is in one run of many.
+  if (!on_ || thread_locals_of_program.size_bytes == 0) return true;
   if (!to.fact(loaded_)) return false;
   for (const variable& each : known().variables)
     if (!to.bytes(thread_pointer() + each.offset, each.size_bytes)) return false;

@@ -1,4 +1,4 @@
-// Thread-local variables of the program under test. Its threads are fibers of one OS thread, and find these variables in one place: what they hold is
+// Thread-local variables of the program under test, and errno. Its threads are fibers of one OS thread, and find these variables in one place: what they hold is
 // exchanged when another host thread goes on. heddle's own variables stay.
 #pragma once
 
@@ -45,6 +45,7 @@ class thread_local_values {
 
   bool on_ = false;
   uint32_t loaded_ = 0;  ///< 0: the main thread
+  std::vector<int> errnos_;
   std::vector<std::vector<std::byte>> kept_;
 };
 

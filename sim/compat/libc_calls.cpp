@@ -69,6 +69,16 @@ namespace {
     return __real_##name arguments;                           \
   }
 
+// The same of one that changes the process.
+#define HEDDLE_CHANGES(type, name, parameters, arguments, changes) \
+  type __real_##name parameters;                                   \
+  type __wrap_##name parameters {                                  \
+    if (runtime::is_device()) [[unlikely]]                         \
+      runtime::refuse_call(#name, heddle_kernel_not_served);       \
+    changes();                                                     \
+    return __real_##name arguments;                                \
+  }
+
 // The same of one that opens a file, or a stream, which a run that leaves it open gives back.
 #define HEDDLE_OPENS(type, name, parameters, arguments, opened) \
   type __real_##name parameters;                                \
@@ -299,14 +309,15 @@ HEDDLE_OF_THE_HOST(int, mkdir, (const char* path, mode_t mode), (path, mode))
 HEDDLE_OF_THE_HOST(int, rmdir, (const char* path), (path))
 HEDDLE_OF_THE_HOST(DIR*, opendir, (const char* path), (path))
 HEDDLE_OF_THE_HOST(char*, getenv, (const char* name), (name))
-HEDDLE_OF_THE_HOST(int, setenv, (const char* name, const char* value, int replace), (name, value, replace))
+HEDDLE_CHANGES(int, setenv, (const char* name, const char* value, int replace), (name, value, replace),
+               heddle_host_changes_environment)
 HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
 HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
 HEDDLE_OF_FILES(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
 HEDDLE_OF_FILES(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
 HEDDLE_OF_THE_HOST(int, access, (const char* path, int mode), (path, mode))
 HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, found))
-HEDDLE_OF_THE_HOST(int, chdir, (const char* path), (path))
+HEDDLE_CHANGES(int, chdir, (const char* path), (path), heddle_host_changes_folder)
 HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
 HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
 HEDDLE_OF_FILES(int, pipe, (int ends[2]), (ends))

@@ -115,6 +115,9 @@ bool execution::run(const parameters& values, const std::function<void()>& body,
     fiber::switch_to(root.root, root.task_of->runs, *root.exceptions);
   }
   current = nullptr;
+  // Before anything else is done with the files of the process.
+  if (hosts_.process.is_changed()) [[unlikely]]
+    hosts_.process.restore();
   return true;
 }
 

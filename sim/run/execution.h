@@ -148,7 +148,8 @@ class execution : public machine_parts {
   /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
   int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
-  int unlock_mutex(lane& self, const void* mutex, const operation& how);
+  /// Ends the run where the lane does not hold a normal mutex.
+  int unlock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
 
   /// Blocks until every lane of the operation's mask has arrived; returns this lane's result of the collective.
   uint64_t collective(lane& self, const operation& how, uint64_t value);

@@ -49,11 +49,14 @@ int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, co
   return 0;
 }
 
-int execution::unlock_mutex(lane& self, const void* mutex, const operation& how) {
+int execution::unlock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   self.operands = {reinterpret_cast<uintptr_t>(mutex), 0};
   step(self, how);
   if (core_.late != nullptr) core_.late->release_object(self, mutex);
   const bool held = hosts_.mutexes.unlock(mutex, self);
+  // (POSIX, pthread_mutex_unlock: EPERM of the other kinds, undefined behavior of normal ones.)
+  if (!held && kind == mutex_kind::normal) [[unlikely]]
+    hosts_.mutexes.misused(core_, self, "unlocks", mutex);
   performed(self, held ? 1 : 0);
   if (!held) return EPERM;
   waits_.notice(self, mutex);
@@ -239,7 +242,7 @@ void execution::enter_driver(lane& self, bool is_launch, operation how) {
 void execution::leave_driver(lane& self, operation how) {
   if (core_.machine.driver != driver_calls::context) return;
   how.kind = operation_kind::unlock_mutex;
-  unlock_mutex(self, &context_, how);
+  unlock_mutex(self, &context_, mutex_kind::normal, how);
 }
 
 }  // namespace heddle::sim

@@ -20,6 +20,18 @@ void give_way(lane& self, const runtime::caller& from) {
   execution::instance->pause(self, from.private_state);
 }
 
+/// No step, but where it ends the run.
+void destroy_mutex(lane& self, const void* mutex, const runtime::caller& from) {
+  const runtime::entered inside(self);
+  execution& here = *execution::instance;
+  const heddle::sim::mutex_table& known = here.hosts().mutexes;
+  if (known.holder_of(mutex) == nullptr) [[likely]]
+    return;
+  self.operands = {runtime::as_operand(mutex), 0};
+  here.step(self, runtime::mutex_operation(operation_kind::unlock_mutex, from));
+  if (known.holder_of(mutex) != nullptr) known.misused(here.core(), self, "destroys", mutex);
+}
+
 }  // namespace
 
 extern "C" {
@@ -36,6 +48,13 @@ int __wrap_sched_yield() {
   if (self == nullptr) return __real_sched_yield();
   give_way(*self, HEDDLE_CALLER);
   return 0;
+}
+
+void __real_thrd_yield();
+void __wrap_thrd_yield() {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_thrd_yield();
+  give_way(*self, HEDDLE_CALLER);
 }
 
 // A mutex that lanes use is the simulator's alone: to the real one all fibers would be one thread.
@@ -63,7 +82,16 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   if (self == nullptr) return __real_pthread_mutex_unlock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return execution::instance->unlock_mutex(*self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from));
+  return execution::instance->unlock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                           runtime::mutex_operation(operation_kind::unlock_mutex, from));
+}
+
+int __real_pthread_mutex_destroy(pthread_mutex_t* mutex);
+int __wrap_pthread_mutex_destroy(pthread_mutex_t* mutex) {
+  if (lane* const self = execution::current; self != nullptr) {
+    destroy_mutex(*self, mutex, HEDDLE_CALLER);
+  }
+  return __real_pthread_mutex_destroy(mutex);
 }
 
 // Those of C11 are the same mutexes, with results of their own.
@@ -78,10 +106,8 @@ int __wrap_mtx_lock(mtx_t* given) {
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
   auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
-  return execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
-                                         runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_error;
+  return runtime::as_c11(execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                                         runtime::mutex_operation(operation_kind::lock_mutex, from)));
 }
 
 int __wrap_mtx_trylock(mtx_t* given) {
@@ -90,10 +116,8 @@ int __wrap_mtx_trylock(mtx_t* given) {
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
   auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
-  return execution::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
-                                             runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_busy;
+  return runtime::as_c11(execution::instance->try_lock_mutex(
+      *self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::lock_mutex, from)));
 }
 
 int __wrap_mtx_unlock(mtx_t* given) {
@@ -101,10 +125,17 @@ int __wrap_mtx_unlock(mtx_t* given) {
   if (self == nullptr) return __real_mtx_unlock(given);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return execution::instance->unlock_mutex(*self, given,
-                                           runtime::mutex_operation(operation_kind::unlock_mutex, from)) == 0
-             ? thrd_success
-             : thrd_error;
+  auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
+  return runtime::as_c11(execution::instance->unlock_mutex(
+      *self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::unlock_mutex, from)));
+}
+
+void __real_mtx_destroy(mtx_t* mutex);
+void __wrap_mtx_destroy(mtx_t* mutex) {
+  if (lane* const self = execution::current; self != nullptr) {
+    destroy_mutex(*self, mutex, HEDDLE_CALLER);
+  }
+  __real_mtx_destroy(mutex);
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

@@ -176,6 +176,14 @@ int __wrap_usleep(useconds_t microseconds) {
   return 0;
 }
 
+int __real_thrd_sleep(const timespec* time, timespec* left);
+int __wrap_thrd_sleep(const timespec* time, timespec* left) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_thrd_sleep(time, left);
+  sleep_for(*self, in_ns(*time), HEDDLE_CALLER);
+  return 0;
+}
+
 unsigned __wrap_sleep(unsigned seconds) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_sleep(seconds);
@@ -195,6 +203,14 @@ int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, cons
   lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_mutex_clocklock(mutex, clock, until);
   return lock_until(*self, mutex, moment_of(clock, *until), HEDDLE_CALLER);
+}
+
+int __real_mtx_timedlock(mtx_t* mutex, const timespec* until);
+int __wrap_mtx_timedlock(mtx_t* mutex, const timespec* until) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_mtx_timedlock(mutex, until);
+  return runtime::as_c11(
+      lock_until(*self, reinterpret_cast<pthread_mutex_t*>(mutex), moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER));
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

@@ -1,6 +1,7 @@
 // Calls of the C library that would end the process: in code under test they end the run (--wrap).
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/entry.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -93,6 +94,16 @@ int __wrap_raise(int signal) {
   if (self == nullptr) return __real_raise(signal);
   const runtime::entered inside(*self);
   runtime::refuse(*self, verdict::crash, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER);
+}
+
+// Signal 0 only asks whether the process is there.
+int __real_kill(pid_t process, int signal);
+int __wrap_kill(pid_t process, int signal) {
+  lane* const self = execution::current;
+  const bool to_itself = process == 0 || process == -1 || process == getpid() || process == -getpgrp();
+  if (self == nullptr || signal == 0 || !to_itself) return __real_kill(process, signal);
+  const runtime::entered inside(*self);
+  runtime::refuse(*self, verdict::crash, "kill(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER);
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

@@ -28,4 +28,8 @@ FILE* heddle_host_opened_stream(FILE* stream);
 FILE* heddle_host_closed_stream(FILE* stream);
 void* heddle_host_mapped(void* memory, size_t size_bytes);
 void* heddle_host_unmapped(void* memory, size_t size_bytes);
+
+// To be called before a host thread changes the environment, or the folder, of the process: the run gives it back.
+void heddle_host_changes_environment();
+void heddle_host_changes_folder();
 }

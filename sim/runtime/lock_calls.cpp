@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::execution;
@@ -19,6 +20,23 @@ namespace {
 
 /// What readers have done comes before the next writer, not before the next reader.
 const void* readers_of(const pthread_rwlock_t* lock) { return reinterpret_cast<const char*>(lock) + 1; }
+
+void takes(const lane& self, const void* lock) { execution::instance->hosts().threads.takes(lock, self.id); }
+
+/// Ends the run where the lane does not hold it, for which POSIX has no result.
+void gives(lane& self, const void* lock, const char* call, const runtime::caller& from) {
+  heddle::sim::run_core& core = execution::instance->core();
+  heddle::sim::host_threads& known = execution::instance->hosts().threads;
+  if (known.gives(lock, self.id)) [[likely]]
+    return;
+  std::string why;
+  core.aside(self, [&] {
+    const uint32_t holder = known.holder_of(lock);
+    why = std::string(call) + ": the lock at " + heddle::sim::describe_location(core.map.heap, lock) + " is held by " +
+          (holder == heddle::sim::host_threads::none ? "no thread" : name_of(core.threads.lanes[holder]));
+  });
+  runtime::refuse(self, heddle::scheduler::verdict::assertion, why, from);
+}
 
 }  // namespace
 
@@ -73,12 +91,14 @@ int __real_pthread_rwlock_unlock(pthread_rwlock_t* lock);
 static int lock_to_read(lane& self, pthread_rwlock_t* lock) {
   if (const int wrong = __real_pthread_rwlock_tryrdlock(lock)) return wrong;
   acquire_from(self, lock);
+  takes(self, lock);
   return 0;
 }
 static int lock_to_write(lane& self, pthread_rwlock_t* lock) {
   if (const int wrong = __real_pthread_rwlock_trywrlock(lock)) return wrong;
   acquire_from(self, lock);
   acquire_from(self, readers_of(lock));
+  takes(self, lock);
   return 0;
 }
 
@@ -103,7 +123,9 @@ HEDDLE_LOCKS(wr, lock_to_write)
 int __wrap_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_rwlock_unlock(lock);
-  return runtime::give(*self, lock, sizeof *lock, HEDDLE_CALLER, [&] {
+  const runtime::caller from = HEDDLE_CALLER;
+  return runtime::give(*self, lock, sizeof *lock, from, [&] {
+    gives(*self, lock, "pthread_rwlock_unlock", from);
     release_to(*self, lock->__data.__cur_writer != 0 ? lock : readers_of(lock));
     return __real_pthread_rwlock_unlock(lock);
   });
@@ -117,6 +139,7 @@ int __real_pthread_spin_unlock(pthread_spinlock_t* lock);
 static int lock_spin(lane& self, pthread_spinlock_t* lock) {
   if (const int wrong = __real_pthread_spin_trylock(lock)) return wrong;
   acquire_from(self, const_cast<const int*>(lock));
+  takes(self, const_cast<const int*>(lock));
   return 0;
 }
 HEDDLE_TAKES(pthread_spin_lock, (pthread_spinlock_t * lock), (lock),
@@ -131,7 +154,9 @@ int __wrap_pthread_spin_trylock(pthread_spinlock_t* lock) {
 int __wrap_pthread_spin_unlock(pthread_spinlock_t* lock) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_spin_unlock(lock);
-  return runtime::give(*self, const_cast<int*>(lock), sizeof *lock, HEDDLE_CALLER, [&] {
+  const runtime::caller from = HEDDLE_CALLER;
+  return runtime::give(*self, const_cast<int*>(lock), sizeof *lock, from, [&] {
+    gives(*self, const_cast<const int*>(lock), "pthread_spin_unlock", from);
     release_to(*self, const_cast<const int*>(lock));
     return __real_pthread_spin_unlock(lock);
   });

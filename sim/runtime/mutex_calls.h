@@ -4,11 +4,30 @@
 #include <heddle/sim/runtime/entry.h>
 
 #include <pthread.h>
+#include <threads.h>
+
+#include <cerrno>
 
 namespace heddle::sim::runtime {
 
 inline operation mutex_operation(operation_kind kind, const caller& from) {
   return make_operation(kind, nullptr, 0, from);
+}
+
+/// What a call of C11 returns where that of pthreads returns `result`.
+constexpr int as_c11(int result) {
+  switch (result) {
+    case 0:
+      return thrd_success;
+    case EBUSY:
+      return thrd_busy;
+    case ETIMEDOUT:
+      return thrd_timedout;
+    case ENOMEM:
+      return thrd_nomem;
+    default:
+      return thrd_error;
+  }
 }
 
 /// There is no call that asks a mutex for its kind; glibc keeps it where PTHREAD_MUTEX_INITIALIZER puts it.

@@ -5,6 +5,7 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -106,6 +107,15 @@ class given_to_call_once {
   void* call_ = caller_of_it.value();
 };
 
+void call_function_once(lane& self, pthread_once_t* flag, void (*function)(), const runtime::caller& from) {
+  const given_to_call_once for_call_once;
+  if (!begin_once(self, flag, from, is_once_done)) return;
+  doing_once doing(flag, from);
+  for_call_once.restore();
+  function();
+  doing.done = true;
+}
+
 }  // namespace
 
 extern "C" {
@@ -116,14 +126,16 @@ int __real_pthread_once(pthread_once_t* flag, void (*function)());
 int __wrap_pthread_once(pthread_once_t* flag, void (*function)()) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_once(flag, function);
-  const runtime::caller from = HEDDLE_CALLER;
-  const given_to_call_once for_call_once;
-  if (!begin_once(*self, flag, from, is_once_done)) return 0;
-  doing_once doing(flag, from);
-  for_call_once.restore();
-  function();
-  doing.done = true;
+  call_function_once(*self, flag, function, HEDDLE_CALLER);
   return 0;
+}
+
+// The flag of C11 is that of pthreads.
+void __real_call_once(once_flag* flag, void (*function)());
+void __wrap_call_once(once_flag* flag, void (*function)()) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_call_once(flag, function);
+  call_function_once(*self, reinterpret_cast<pthread_once_t*>(flag), function, HEDDLE_CALLER);
 }
 
 int __real___cxa_guard_acquire(uint64_t* guard);

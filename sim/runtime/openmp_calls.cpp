@@ -38,7 +38,8 @@ bool try_lock(const void* address, mutex_kind kind, const caller& from) {
 void unlock(const void* address, const caller& from) {
   lane& self = *execution::current;
   const entered inside(self);
-  execution::instance->unlock_mutex(self, address, mutex_operation(operation_kind::unlock_mutex, from));
+  execution::instance->unlock_mutex(self, address, mutex_kind::normal,
+                                    mutex_operation(operation_kind::unlock_mutex, from));
 }
 
 // What critical sections without a name lock, and atomic ones that no processor has.

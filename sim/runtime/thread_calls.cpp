@@ -5,8 +5,6 @@
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <threads.h>
 #include <unwind.h>
 
@@ -182,19 +180,6 @@ void name(wave& thread, std::string_view wanted) {
   if (namesakes != 0) thread.name += " #" + std::to_string(namesakes + 1);
 }
 
-[[noreturn]] void unsupported(const char* call, const char* why, const runtime::caller& from) {
-  lane& self = *execution::current;
-  const runtime::entered inside(self);
-  runtime::refuse(self, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
-}
-
-constexpr int most_processors = 4;
-
-void fill(cpu_set_t* to, size_t size_bytes) {
-  std::memset(to, 0, size_bytes);
-  for (int each = 0; each < most_processors; ++each) CPU_SET_S(static_cast<size_t>(each), size_bytes, to);
-}
-
 struct thread_of_c11 {
   thrd_start_t routine;
   void* argument;
@@ -253,6 +238,8 @@ HEDDLE_IN_RUN(int, pthread_tryjoin_np, (pthread_t thread, void** result), (threa
               join(thread, result, 0, from))
 HEDDLE_IN_RUN(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* until),
               (thread, result, until), join(thread, result, runtime::moment_of(CLOCK_REALTIME, until), from))
+HEDDLE_IN_RUN(int, pthread_clockjoin_np, (pthread_t thread, void** result, clockid_t clock, const timespec* until),
+              (thread, result, clock, until), join(thread, result, runtime::moment_of(clock, until), from))
 HEDDLE_IN_RUN_QUIETLY(int, pthread_detach, (pthread_t thread), (thread), detach(thread))
 HEDDLE_IN_RUN_QUIETLY(pthread_t, pthread_self, (), (), thread_of(*execution::current))
 
@@ -299,27 +286,6 @@ int __wrap_pthread_getname_np(pthread_t thread, char* to, size_t size_bytes) {
   return 0;
 }
 
-// Processors and priorities: a thread runs when the schedule says so.
-HEDDLE_IN_RUN_QUIETLY(int, pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t* set),
-                      (thread, bytes, set), 0)
-HEDDLE_IN_RUN_QUIETLY(int, sched_setaffinity, (pid_t thread, size_t bytes, const cpu_set_t* set), (thread, bytes, set),
-                      0)
-HEDDLE_IN_RUN_QUIETLY(int, pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t* set),
-                      (thread, bytes, set), (fill(set, bytes), 0))
-HEDDLE_IN_RUN_QUIETLY(int, sched_getaffinity, (pid_t thread, size_t bytes, cpu_set_t* set), (thread, bytes, set),
-                      (fill(set, bytes), 0))
-HEDDLE_IN_RUN_QUIETLY(int, sched_getcpu, (), (), static_cast<int>(execution::current->of->id) % most_processors)
-HEDDLE_IN_RUN_QUIETLY(int, pthread_setschedparam, (pthread_t thread, int policy, const sched_param* how),
-                      (thread, policy, how), 0)
-HEDDLE_IN_RUN_QUIETLY(int, pthread_getschedparam, (pthread_t thread, int* policy, sched_param* how),
-                      (thread, policy, how), (*policy = SCHED_OTHER, how->sched_priority = 0, 0))
-HEDDLE_IN_RUN_QUIETLY(unsigned, _ZNSt6thread20hardware_concurrencyEv, (), (), unsigned{most_processors})
-
-HEDDLE_IN_RUN(int, pthread_cancel, (pthread_t thread), (thread),
-              (unsupported("pthread_cancel", "cancellation is not simulated; have the thread look at a flag", from), 0))
-HEDDLE_IN_RUN(int, pthread_kill, (pthread_t thread, int number), (thread, number),
-              (unsupported("pthread_kill", "signals are not simulated", from), 0))
-
 // -- C11 ---------------------------------------------------------------------------------------------------------------------------
 
 int __real_thrd_create(thrd_t* thread, thrd_start_t body, void* argument);
@@ -335,6 +301,11 @@ int __wrap_thrd_join(thrd_t thread, int* result) {
   if (join(thread, &ended, never, HEDDLE_CALLER) != 0) return thrd_error;
   if (result != nullptr) *result = static_cast<int>(reinterpret_cast<intptr_t>(ended));
   return thrd_success;
+}
+[[noreturn]] void __real_thrd_exit(int result);
+[[noreturn]] void __wrap_thrd_exit(int result) {
+  if (execution::current == nullptr) __real_thrd_exit(result);
+  __wrap_pthread_exit(reinterpret_cast<void*>(static_cast<intptr_t>(result)));
 }
 HEDDLE_IN_RUN_QUIETLY(int, thrd_detach, (thrd_t thread), (thread), detach(thread) == 0 ? thrd_success : thrd_error)
 HEDDLE_IN_RUN_QUIETLY(thrd_t, thrd_current, (), (), thread_of(*execution::current))

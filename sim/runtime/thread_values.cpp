@@ -5,6 +5,7 @@
 #include <heddle/sim/space/lane_heap.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include <cerrno>
 #include <utility>
@@ -34,7 +35,10 @@ ending_call take_last(std::vector<ending_call>& from) {
 ending_call next_of_thread() {
   lane& self = *execution::current;
   const runtime::entered inside(self);
-  return known().knows(self.of->id) ? take_last(known().of(self.of->id).at_its_end) : ending_call{};
+  if (!known().knows(self.of->id)) return {};
+  heddle::sim::host_thread_facts& facts = known().of(self.of->id);
+  const ending_call next = take_last(facts.at_its_end);
+  return next.call != nullptr ? next : take_last(facts.behind_its_end);
 }
 
 ending_call next_of_program() {
@@ -93,6 +97,14 @@ void end_values_of_thread() {
     if (next.call == nullptr) break;
     next.call(next.object);
   }
+}
+
+bool call_behind_thread(void (*call)(void* object), void* object) {
+  lane* const self = execution::current;
+  if (self == nullptr) return false;
+  const entered inside(*self);
+  known().of(self->of->id).behind_its_end.push_back({call, object});
+  return true;
 }
 
 void end_program_values() {
@@ -168,6 +180,32 @@ void* __wrap_pthread_getspecific(pthread_key_t key) {
   const auto& values = known().of(self->of->id).values;
   const size_t index = key - first_key;
   return index < values.size() ? values[index] : nullptr;
+}
+
+// Those of C11 are the same keys.
+
+int __real_tss_create(tss_t* key, tss_dtor_t destroy);
+int __wrap_tss_create(tss_t* key, tss_dtor_t destroy) {
+  if (execution::current == nullptr) return __real_tss_create(key, destroy);
+  return __wrap_pthread_key_create(key, destroy) == 0 ? thrd_success : thrd_error;
+}
+
+void __real_tss_delete(tss_t key);
+void __wrap_tss_delete(tss_t key) {
+  if (execution::current == nullptr) return __real_tss_delete(key);
+  __wrap_pthread_key_delete(key);
+}
+
+int __real_tss_set(tss_t key, void* value);
+int __wrap_tss_set(tss_t key, void* value) {
+  if (execution::current == nullptr) return __real_tss_set(key, value);
+  return __wrap_pthread_setspecific(key, value) == 0 ? thrd_success : thrd_error;
+}
+
+void* __real_tss_get(tss_t key);
+void* __wrap_tss_get(tss_t key) {
+  if (execution::current == nullptr) return __real_tss_get(key);
+  return __wrap_pthread_getspecific(key);
 }
 
 // -- ends --------------------------------------------------------------------------------------------------------------------------

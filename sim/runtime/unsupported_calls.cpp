@@ -166,6 +166,39 @@ int __wrap_sigaction(int number, const struct sigaction* action, struct sigactio
   return __real_sigaction(number, action, before);
 }
 
+int __real_pthread_kill(pthread_t thread, int number);
+int __wrap_pthread_kill(pthread_t thread, int number) {
+  HEDDLE_REFUSE("pthread_kill", no_signal);
+  return __real_pthread_kill(thread, number);
+}
+
+int __real_pthread_sigqueue(pthread_t thread, int number, sigval value);
+int __wrap_pthread_sigqueue(pthread_t thread, int number, sigval value) {
+  HEDDLE_REFUSE("pthread_sigqueue", no_signal);
+  return __real_pthread_sigqueue(thread, number, value);
+}
+
+int __real_tgkill(pid_t process, pid_t thread, int number);
+int __wrap_tgkill(pid_t process, pid_t thread, int number) {
+  HEDDLE_REFUSE("tgkill", no_signal);
+  return __real_tgkill(process, thread, number);
+}
+
+// -- threads -----------------------------------------------------------------------------------------------------------------------
+
+int __real_pthread_cancel(pthread_t thread);
+int __wrap_pthread_cancel(pthread_t thread) {
+  HEDDLE_REFUSE("pthread_cancel", "cancellation is not simulated; have the thread look at a flag");
+  return __real_pthread_cancel(thread);
+}
+
+int __real_pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes);
+int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes) {
+  HEDDLE_REFUSE("pthread_getattr_np",
+                "the stack of a simulated thread is the simulator's; have the thread keep what it asks for");
+  return __real_pthread_getattr_np(thread, attributes);
+}
+
 // -- timers ------------------------------------------------------------------------------------------------------------------------
 
 unsigned __real_alarm(unsigned seconds);

@@ -3,6 +3,7 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/moments.h>
 #include <heddle/sim/runtime/mutex_calls.h>
+#include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -76,7 +77,8 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
   here.step(self, waits);
   here.performed(self, 0);
   here.hosts().notices.wait_at(condition, self);
-  if (const int wrong = here.unlock_mutex(self, mutex, mutex_operation(operation_kind::unlock_mutex, from))) {
+  if (const int wrong =
+          here.unlock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::unlock_mutex, from))) {
     here.hosts().notices.leave(self);
     return wrong;
   }
@@ -172,9 +174,11 @@ HEDDLE_TAKES(pthread_cond_signal, (pthread_cond_t * condition), (condition),
 HEDDLE_TAKES(pthread_cond_broadcast, (pthread_cond_t * condition), (condition),
              (runtime::notify(*self, condition, true, from), 0))
 HEDDLE_TAKES(cnd_wait, (cnd_t * condition, mtx_t* mutex), (condition, mutex),
-             runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex), never, from) == 0
-                 ? thrd_success
-                 : thrd_error)
+             runtime::as_c11(runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex),
+                                                        never, from)))
+HEDDLE_TAKES(cnd_timedwait, (cnd_t * condition, mtx_t* mutex, const timespec* until), (condition, mutex, until),
+             runtime::as_c11(runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex),
+                                                        runtime::moment_of(CLOCK_REALTIME, until), from)))
 HEDDLE_TAKES(cnd_signal, (cnd_t * condition), (condition),
              (runtime::notify(*self, condition, false, from), thrd_success))
 HEDDLE_TAKES(cnd_broadcast, (cnd_t * condition), (condition),
@@ -222,6 +226,7 @@ long __wrap_syscall(long number, ...) {
                           " is called: it would end the process",
                       from);
     }
+    if (number == SYS_gettid) return runtime::id_of_thread(*self);
     long result = 0;
     if (number == SYS_futex) {
       if (runtime::futex_call(*self, given, result, from)) return result;

@@ -6,6 +6,7 @@
 #include <heddle/sim/sync/left_open.h>
 #include <heddle/sim/sync/mutex.h>
 #include <heddle/sim/sync/notices.h>
+#include <heddle/sim/sync/process_state.h>
 #include <heddle/sim/sync/program_files.h>
 
 #include <cstddef>
@@ -21,6 +22,7 @@ struct host_objects {
   host_threads threads;
   program_files files;
   sim::left_open left;
+  process_state process;
   thread_local_values values;
   /// By thread: what a call of the C library has brought, before the thread has its turn to store it.
   std::map<uint32_t, std::vector<std::byte>> in_transfer;

@@ -10,6 +10,7 @@ void host_threads::clear() {
   keys_.clear();
   under_way_.clear();
   barriers_.clear();
+  held_.clear();
   at_exit_.clear();
 }
 
@@ -33,6 +34,24 @@ void host_threads::begins(const void* flag, uint32_t lane) {
 
 void host_threads::ends(const void* flag) {
   std::erase_if(under_way_, [&](const once& one) { return one.flag == flag; });
+}
+
+void host_threads::takes(const void* lock, uint32_t lane) {
+  used_ = true;
+  const std::pair one(lock, lane);
+  held_.insert(std::upper_bound(held_.begin(), held_.end(), one), one);
+}
+
+bool host_threads::gives(const void* lock, uint32_t lane) {
+  const auto known = std::find(held_.begin(), held_.end(), std::pair(lock, lane));
+  if (known == held_.end()) return false;
+  held_.erase(known);
+  return true;
+}
+
+uint32_t host_threads::holder_of(const void* lock) const {
+  const auto known = std::find_if(held_.begin(), held_.end(), [&](const auto& one) { return one.first == lock; });
+  return known == held_.end() ? none : known->second;
 }
 
 host_threads::barrier* host_threads::known_barrier(const void* object) {
@@ -64,7 +83,9 @@ bool host_threads::visit_state(state_reader& to) const {
   for (size_t n = 0; n < facts_used_; ++n) {
     const host_thread_facts& each = facts_[n];
     if (!to.fact(as_fact(each.result)) || !to.fact((each.detached ? 1u : 0u) | (each.joined ? 2u : 0u))) return false;
-    if (!each.openmp.visit_state(to) || !to.fact(each.values.size()) || !calls(each.at_its_end)) return false;
+    if (!each.openmp.visit_state(to) || !to.fact(each.values.size()) || !calls(each.at_its_end) ||
+        !calls(each.behind_its_end))
+      return false;
     for (const void* value : each.values)
       if (!to.fact(as_fact(value))) return false;
   }
@@ -72,6 +93,8 @@ bool host_threads::visit_state(state_reader& to) const {
     if (!to.fact(reinterpret_cast<uintptr_t>(each.destroy) << 1 | (each.in_use ? 1u : 0u))) return false;
   for (const once& each : under_way_)
     if (!to.fact(as_fact(each.flag)) || !to.fact(each.lane)) return false;
+  for (const auto& [lock, lane] : held_)
+    if (!to.fact(as_fact(lock)) || !to.fact(lane)) return false;
   for (const barrier& each : barriers_)
     if (!to.fact(as_fact(each.object)) || !to.fact(uint64_t{each.count} << 32 | each.arrived) || !to.fact(each.round))
       return false;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -21,8 +22,9 @@ struct host_thread_facts {
   void* result = nullptr;
   bool detached = false;
   bool joined = false;
-  std::vector<void*> values;            ///< by key
-  std::vector<ending_call> at_its_end;  ///< destructors of its thread-local variables, the last one first
+  std::vector<void*> values;                ///< by key
+  std::vector<ending_call> at_its_end;      ///< destructors of its thread-local variables, the last one first
+  std::vector<ending_call> behind_its_end;  ///< what the C++ library does then, the last one first
   openmp_place openmp;
 
   /// Keeps the memory of lists.
@@ -32,6 +34,7 @@ struct host_thread_facts {
     openmp = {};
     values.clear();
     at_its_end.clear();
+    behind_its_end.clear();
   }
 };
 
@@ -67,6 +70,13 @@ class host_threads {
   void begins(const void* once, uint32_t lane);
   void ends(const void* once);
 
+  /// A lock for readers and writers, or a spin lock, has been taken by the lane.
+  void takes(const void* lock, uint32_t lane);
+  /// It is given back: false where the lane does not hold it.
+  bool gives(const void* lock, uint32_t lane);
+  /// One of the lanes that hold it, or none.
+  uint32_t holder_of(const void* lock) const;
+
   barrier& barrier_at(const void* object, uint32_t count);
   barrier* known_barrier(const void* object);
   void forget_barrier(const void* object);
@@ -91,6 +101,7 @@ class host_threads {
   std::vector<key> keys_;
   std::vector<once> under_way_;
   std::vector<barrier> barriers_;
+  std::vector<std::pair<const void*, uint32_t>> held_;  ///< locks and the lanes that hold them, sorted
   std::vector<ending_call> at_exit_;
 };
 

@@ -1,7 +1,9 @@
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/sync/mutex.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,19 @@ bool mutex_table::unlock(const void* mutex, const lane& self) {
 const mutex_table::holder* mutex_table::holder_of(const void* mutex) const {
   const auto held = holders_.find(mutex);
   return held == holders_.end() || held->second.depth == 0 ? nullptr : &held->second;
+}
+
+void mutex_table::misused(run_core& core, lane& self, const char* does, const void* mutex) const {
+  std::string why;
+  core.aside(self, [&] {
+    const holder* const held = holder_of(mutex);
+    why = std::string(does) + " the mutex at " + describe_location(core.map.heap, mutex) + ", which ";
+    if (held == nullptr)
+      why += "no thread holds";
+    else
+      why += (held->who == &self ? "it" : name_of(*held->who)) + " holds since " + source_of(held->calls).where();
+  });
+  core.end(self, scheduler::verdict::assertion, why);
 }
 
 bool mutex_table::visit_state(state_reader& to) const {

@@ -10,6 +10,7 @@
 namespace heddle::sim {
 
 struct lane;
+struct run_core;
 
 /// How a mutex answers the lane that holds it and locks it again.
 enum class mutex_kind : uint8_t { normal, recursive, error_checking };
@@ -33,6 +34,8 @@ class mutex_table {
 
   /// Null when no lane holds it.
   const holder* holder_of(const void* mutex) const;
+  /// Ends the run: the lane does with the mutex, "unlocks" it, what its holder alone may do.
+  [[noreturn, gnu::cold]] void misused(run_core& core, lane& self, const char* does, const void* mutex) const;
   /// Which are held, by which lane and how often; false when the visitor needs no more.
   bool visit_state(state_reader& to) const;
 

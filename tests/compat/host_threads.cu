@@ -1,0 +1,451 @@
+// Threads of the C and C++ libraries on the host: what they and their locks promise, and what is found where a program asks for more.
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <clocale>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <locale>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace {
+
+struct test_case {
+  std::string_view name;
+  int (*run)();  ///< 0: all was as it is to be
+};
+
+// -- C11 ---------------------------------------------------------------------------------------------------------------------------
+
+timespec in_ten_hours() {
+  timespec until;
+  timespec_get(&until, TIME_UTC);
+  until.tv_sec += 36000;
+  return until;
+}
+
+mtx_t c11_mutex;
+cnd_t c11_condition;
+int c11_count;
+
+int c11_timed_lock() {
+  mtx_init(&c11_mutex, mtx_timed);
+  const auto adds = [](void*) {
+    const timespec until = in_ten_hours();
+    if (mtx_timedlock(&c11_mutex, &until) != thrd_success) return 1;
+    ++c11_count;
+    mtx_unlock(&c11_mutex);
+    return 0;
+  };
+  thrd_t threads[2];
+  for (thrd_t& each : threads) thrd_create(&each, adds, nullptr);
+  for (const thrd_t each : threads) thrd_join(each, nullptr);
+  mtx_lock(&c11_mutex);
+  thrd_t late;
+  const auto comes_late = [](void*) {
+    const timespec past = {};
+    return mtx_timedlock(&c11_mutex, &past);
+  };
+  thrd_create(&late, comes_late, nullptr);
+  int result = 0;
+  thrd_join(late, &result);
+  mtx_unlock(&c11_mutex);
+  return c11_count == 2 && result == thrd_timedout ? 0 : 1;
+}
+
+int c11_timed_wait() {
+  mtx_init(&c11_mutex, mtx_plain);
+  cnd_init(&c11_condition);
+  const timespec past = {};
+  mtx_lock(&c11_mutex);
+  int result = thrd_success;
+  while (result == thrd_success) result = cnd_timedwait(&c11_condition, &c11_mutex, &past);
+  if (result != thrd_timedout) return 1;
+  thrd_t thread;
+  thrd_create(
+      &thread,
+      [](void*) {
+        mtx_lock(&c11_mutex);
+        c11_count = 1;
+        cnd_signal(&c11_condition);
+        mtx_unlock(&c11_mutex);
+        return 0;
+      },
+      nullptr);
+  const timespec until = in_ten_hours();
+  result = thrd_success;
+  while (c11_count == 0 && result == thrd_success) result = cnd_timedwait(&c11_condition, &c11_mutex, &until);
+  mtx_unlock(&c11_mutex);
+  thrd_join(thread, nullptr);
+  return result == thrd_success ? 0 : 1;
+}
+
+tss_t c11_key;
+
+int c11_keys() {
+  tss_create(&c11_key, [](void* value) { *static_cast<int*>(value) += 10; });
+  int values[3] = {1, 2, 3};
+  const auto uses = [](void* value) {
+    tss_set(c11_key, value);
+    thrd_yield();
+    return tss_get(c11_key) == value ? 0 : 1;
+  };
+  if (tss_get(c11_key) != nullptr) return 1;
+  tss_set(c11_key, &values[2]);
+  thrd_t threads[2];
+  for (int n = 0; n < 2; ++n) thrd_create(&threads[n], uses, &values[n]);
+  for (const thrd_t each : threads) {
+    int result = 0;
+    thrd_join(each, &result);
+    if (result != 0) return 1;
+  }
+  const bool own = tss_get(c11_key) == &values[2];
+  tss_delete(c11_key);
+  return own && values[0] == 11 && values[1] == 12 ? 0 : 1;
+}
+
+once_flag c11_flag = ONCE_FLAG_INIT;
+
+// Its function waits for a mutex: others have their turns meanwhile.
+int c11_once() {
+  mtx_init(&c11_mutex, mtx_plain);
+  const auto comes = [](void*) {
+    call_once(&c11_flag, [] {
+      mtx_lock(&c11_mutex);
+      ++c11_count;
+      mtx_unlock(&c11_mutex);
+    });
+    return c11_count;
+  };
+  thrd_t thread;
+  thrd_create(&thread, comes, nullptr);
+  mtx_lock(&c11_mutex);
+  mtx_unlock(&c11_mutex);
+  const int mine = comes(nullptr);
+  int its = 0;
+  thrd_join(thread, &its);
+  return mine == 1 && its == 1 ? 0 : 1;
+}
+
+struct counts_its_end {
+  ~counts_its_end() { ++c11_count; }
+};
+
+int c11_exit() {
+  thrd_t thread;
+  thrd_create(
+      &thread,
+      [](void*) -> int {
+        const counts_its_end counted;
+        const timespec hours = {.tv_sec = 36000, .tv_nsec = 0};
+        thrd_sleep(&hours, nullptr);
+        thrd_exit(5);
+      },
+      nullptr);
+  int result = 0;
+  thrd_join(thread, &result);
+  return result == 5 && c11_count == 1 ? 0 : 1;
+}
+
+// -- locks that are not held ---------------------------------------------------------------------------------------------------------
+
+std::mutex plain_mutex;
+std::shared_mutex shared_mutex;
+std::atomic<int> turn;
+
+void come_to(int next) {
+  turn = next;
+  turn.notify_all();
+}
+void wait_for(int wanted) {
+  for (int now = turn; now < wanted; now = turn) turn.wait(now);
+}
+
+int unlocked_twice() {
+  std::thread thread([] {
+    plain_mutex.lock();
+    plain_mutex.unlock();
+    plain_mutex.unlock();
+  });
+  thread.join();
+  return 0;
+}
+
+// The thread holds the lock while `unlocks` is called.
+template <typename Lock>
+int unlocked_beside(Lock locks, void (*unlocks)()) {
+  std::thread thread([&] {
+    locks();
+    come_to(1);
+    wait_for(2);
+  });
+  wait_for(1);
+  unlocks();
+  come_to(2);
+  thread.join();
+  return 0;
+}
+
+int unlocked_by_another() {
+  return unlocked_beside([] { plain_mutex.lock(); }, [] { plain_mutex.unlock(); });
+}
+int written_by_another() {
+  return unlocked_beside([] { shared_mutex.lock(); }, [] { shared_mutex.unlock(); });
+}
+int read_by_another() {
+  return unlocked_beside([] { shared_mutex.lock_shared(); }, [] { shared_mutex.unlock_shared(); });
+}
+int read_by_none() {
+  shared_mutex.lock_shared();
+  shared_mutex.unlock_shared();
+  std::thread([] { shared_mutex.unlock_shared(); }).join();
+  return 0;
+}
+
+pthread_spinlock_t spin;
+
+int spun_by_another() {
+  pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+  return unlocked_beside([] { pthread_spin_lock(&spin); }, [] { pthread_spin_unlock(&spin); });
+}
+
+// These say what is wrong.
+pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+pthread_mutex_t recurs = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int refused_unlocks() {
+  int wrong = pthread_mutex_unlock(&checks) != EPERM || pthread_mutex_unlock(&recurs) != EPERM;
+  std::thread thread([&] { wrong += pthread_mutex_lock(&checks) + pthread_mutex_lock(&recurs); });
+  thread.join();
+  return wrong != 0 || pthread_mutex_unlock(&checks) != EPERM || pthread_mutex_unlock(&recurs) != EPERM ? 1 : 0;
+}
+
+int destroyed_while_held() {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_destroy(&mutex);
+  return 0;
+}
+
+// Each thread unlocks what it has locked.
+int locks_of_their_own() {
+  pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+  pthread_mutex_t destroyed = PTHREAD_MUTEX_INITIALIZER;
+  int sum = 0;
+  const auto adds = [&] {
+    shared_mutex.lock_shared();
+    shared_mutex.unlock_shared();
+    const std::lock_guard written(shared_mutex);
+    pthread_spin_lock(&spin);
+    pthread_mutex_lock(&destroyed);
+    ++sum;
+    pthread_mutex_unlock(&destroyed);
+    pthread_spin_unlock(&spin);
+  };
+  std::thread thread(adds);
+  adds();
+  thread.join();
+  return pthread_mutex_destroy(&destroyed) == 0 && sum == 2 ? 0 : 1;
+}
+
+// -- what is a thread's own ----------------------------------------------------------------------------------------------------------
+
+int errno_of_its_own() {
+  if (errno != 0) return 1;
+  std::thread thread([] {
+    errno = EAGAIN;
+    ++turn;
+  });
+  errno = EINTR;
+  ++turn;
+  const bool own = errno == EINTR;
+  thread.join();
+  return own && errno == EINTR ? 0 : 1;
+}
+
+// Its id is no other thread's, and the same in each process.
+int ids_of_their_own() {
+  const pid_t mine = gettid();
+  pid_t its = 0;
+  std::thread([&] { its = static_cast<pid_t>(syscall(SYS_gettid)); }).join();
+  return mine == 1 << 23 && its == mine + 1 && gettid() == mine ? 0 : 1;
+}
+
+int asked_about_processors() {
+  std::thread thread([] { come_to(1); });
+  int wrong = pthread_setschedprio(thread.native_handle(), 0);
+  clockid_t clock;
+  timespec now;
+  wrong += pthread_getcpuclockid(thread.native_handle(), &clock) + clock_gettime(clock, &now);
+  sched_param how = {};
+  wrong +=
+      sched_setscheduler(gettid(), SCHED_OTHER, &how) + sched_getscheduler(gettid()) + sched_getparam(gettid(), &how);
+  thread.join();
+  return wrong;
+}
+
+int joined_by_time() {
+  pthread_t thread;
+  const auto runs = [](void*) -> void* {
+    while (turn != 1) sched_yield();
+    return nullptr;
+  };
+  pthread_create(&thread, nullptr, runs, nullptr);
+  timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 1000;
+  const int result = pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &until);
+  turn = 1;
+  return result == ETIMEDOUT ? pthread_join(thread, nullptr) : 1;
+}
+
+// -- what the C++ library does inside of itself --------------------------------------------------------------------------------------
+
+std::shared_ptr<int> pointer;
+std::shared_ptr<int> other_pointer;
+
+int shared_pointers() {
+  pointer = std::make_shared<int>(1);
+  other_pointer = std::make_shared<int>(10);
+  std::thread stores([] {
+    for (int n = 2; n < 4; ++n) std::atomic_store(&pointer, std::make_shared<int>(n));
+  });
+  std::thread exchanges([] {
+    std::shared_ptr<int> expected = std::atomic_load(&other_pointer);
+    if (!std::atomic_compare_exchange_strong(&other_pointer, &expected, std::make_shared<int>(11))) come_to(9);
+  });
+  const int found = *std::atomic_load(&pointer);
+  stores.join();
+  exchanges.join();
+  return found >= 1 && found <= 3 && *pointer == 3 && *other_pointer == 11 && turn == 0 ? 0 : 1;
+}
+
+std::condition_variable ended;
+bool is_done;
+
+struct ends_late {
+  bool begun = false;
+  ~ends_late() { is_done = true; }
+};
+
+int notified_of_an_end() {
+  std::thread thread([] {
+    std::unique_lock held(plain_mutex);
+    static thread_local ends_late late;
+    late.begun = true;
+    std::notify_all_at_thread_exit(ended, std::move(held));
+  });
+  {
+    std::unique_lock held(plain_mutex);
+    ended.wait(held, [] { return is_done; });
+  }
+  thread.join();
+  return 0;
+}
+
+int kept_at_an_end() {
+  std::promise<int> promise;
+  std::future<int> kept = promise.get_future();
+  std::thread thread([&] {
+    promise.set_value_at_thread_exit(4);
+    turn = 1;
+  });
+  const bool is_kept = kept.get() == 4 && turn == 1;
+  thread.join();
+  return is_kept ? 0 : 1;
+}
+
+// -- what a schedule finds of the process -------------------------------------------------------------------------------------------
+
+// Each schedule finds all as the first one did, whether the one before it has come to its end or not.
+int finds_the_process(bool comes_to_its_end) {
+  const mode_t mask = umask(0123);
+  const bool is_first = getenv("HEDDLE_TEST") == nullptr && getenv("HEDDLE_TEST_PUT") == nullptr && mask != 0123 &&
+                        std::string_view(setlocale(LC_ALL, nullptr)) == "C" && std::locale().name() == "C" &&
+                        std::filesystem::current_path() != "/" && rand() == 1804289383 && lrand48() == 0;
+  setenv("HEDDLE_TEST", "1", 1);
+  putenv(const_cast<char*>("HEDDLE_TEST_PUT=1"));
+  setlocale(LC_ALL, "C.UTF-8");
+  std::locale::global(std::locale("C.UTF-8"));
+  if (comes_to_its_end)
+    std::filesystem::current_path("/");
+  else if (chdir("/") != 0)
+    return 3;
+  std::thread([] {}).join();
+  if (!comes_to_its_end && is_first) _exit(0);
+  return is_first ? 0 : 1;
+}
+
+// -- what is not simulated ---------------------------------------------------------------------------------------------------------
+
+int asks_for_attributes() {
+  pthread_attr_t attributes;
+  return pthread_getattr_np(pthread_self(), &attributes);
+}
+int cancels() {
+  std::thread thread([] { come_to(1); });
+  pthread_cancel(thread.native_handle());
+  thread.join();
+  return 0;
+}
+int signals_a_thread() {
+  std::thread([] { tgkill(getpid(), gettid(), SIGUSR1); }).join();
+  return 0;
+}
+int signals_itself() {
+  std::thread([] { kill(getpid(), SIGTERM); }).join();
+  return 0;
+}
+
+constexpr test_case cases[] = {
+    {"c11_timed_lock", c11_timed_lock},
+    {"c11_timed_wait", c11_timed_wait},
+    {"c11_keys", c11_keys},
+    {"c11_once", c11_once},
+    {"c11_exit", c11_exit},
+    {"unlocked_twice", unlocked_twice},
+    {"unlocked_by_another", unlocked_by_another},
+    {"written_by_another", written_by_another},
+    {"read_by_another", read_by_another},
+    {"read_by_none", read_by_none},
+    {"spun_by_another", spun_by_another},
+    {"refused_unlocks", refused_unlocks},
+    {"destroyed_while_held", destroyed_while_held},
+    {"locks_of_their_own", locks_of_their_own},
+    {"errno_of_its_own", errno_of_its_own},
+    {"ids_of_their_own", ids_of_their_own},
+    {"asked_about_processors", asked_about_processors},
+    {"joined_by_time", joined_by_time},
+    {"shared_pointers", shared_pointers},
+    {"notified_of_an_end", notified_of_an_end},
+    {"kept_at_an_end", kept_at_an_end},
+    {"found_anew", [] { return finds_the_process(true); }},
+    {"found_anew_behind_a_crash", [] { return finds_the_process(false); }},
+    {"asks_for_attributes", asks_for_attributes},
+    {"cancels", cancels},
+    {"signals_a_thread", signals_a_thread},
+    {"signals_itself", signals_itself},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (const test_case& each : cases)
+    if (count == 2 && each.name == arguments[1]) return each.run();
+  return 2;
+}
