@@ -281,4 +281,7 @@ class execution : public machine_parts {
   char context_ = 0;  ///< its address is that of the context's lock
 };
 
+/// The lane's turn has come for a call on a mutex, a condition or the like: ends the run where the object's memory is gone.
+void check_object(execution& here, lane& self, const void* object);
+
 }  // namespace heddle::sim

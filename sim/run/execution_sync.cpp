@@ -10,11 +10,20 @@ namespace heddle::sim {
 
 // -- mutexes ------------------------------------------------------------------------------------------------------------------------
 
+void check_object(execution& here, lane& self, const void* object) {
+  const operation published = self.pending;
+  self.pending.address = object;
+  self.pending.size_bytes = 1;
+  here.check_access(self);
+  self.pending = published;
+}
+
 int execution::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
   step(self, how);
   starvation_watch& starvation = core_.observers.starvation;
   while (true) {
+    check_object(*this, self, mutex);
     switch (hosts_.mutexes.try_lock(mutex, kind, self)) {
       case mutex_table::answer::locked:
         core_.note_progress(self);
@@ -37,6 +46,7 @@ int execution::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
 int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
   step(self, how);
+  check_object(*this, self, mutex);
   const bool locked = hosts_.mutexes.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
   if (!locked) {
@@ -52,6 +62,7 @@ int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, co
 int execution::unlock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   self.operands = {reinterpret_cast<uintptr_t>(mutex), 0};
   step(self, how);
+  check_object(*this, self, mutex);
   if (core_.late != nullptr) core_.late->release_object(self, mutex);
   const bool held = hosts_.mutexes.unlock(mutex, self);
   // (POSIX, pthread_mutex_unlock: EPERM of the other kinds, undefined behavior of normal ones.)

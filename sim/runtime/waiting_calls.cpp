@@ -46,11 +46,12 @@ bool wait_for_notice(lane& self, const std::byte* private_state, const operation
 }
 
 /// Gives notice to one of those that wait at the operation's address, whichever, or to all.
-void give_notice(lane& self, bool to_all, const operation& how) {
+void give_notice(lane& self, bool to_all, bool to_object, const operation& how) {
   execution& here = *execution::instance;
   notices& known = here.hosts().notices;
   self.operands = {as_operand(how.address), to_all ? 1u : 0u};
   here.step(self, how);
+  if (to_object) check_object(here, self, how.address);
   const size_t waiting = known.count(how.address);
   here.performed(self, waiting);
   if (here.core().observers.on) [[unlikely]]
@@ -75,6 +76,7 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
   // A notice that comes before this one counts as waiting is lost.
   self.operands = {as_operand(condition), as_operand(mutex)};
   here.step(self, waits);
+  check_object(here, self, condition);
   here.performed(self, 0);
   here.hosts().notices.wait_at(condition, self);
   if (const int wrong =
@@ -97,10 +99,10 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
   return timed_out ? ETIMEDOUT : 0;
 }
 
-void notify(lane& self, const void* object, bool all, const caller& from) {
+void notify(lane& self, const void* object, bool all, const caller& from, bool is_word) {
   const hidden_operands hidden(self, as_operand(object), all ? 1 : 0);
   const entered inside(self);
-  give_notice(self, all, make_operation(operation_kind::give_notice, object, 1, from));
+  give_notice(self, all, !is_word, make_operation(operation_kind::give_notice, object, 1, from));
 }
 
 namespace {
@@ -133,7 +135,7 @@ bool futex_call(lane& self, const long (&given)[6], long& result, const caller& 
   if (call == FUTEX_WAKE || call == FUTEX_WAKE_BITSET) {
     for (long left = given[2]; left > 0; --left) {
       const bool all = given[2] == INT32_MAX;
-      notify(self, word, all, from);
+      notify(self, word, all, from, true);
       if (all) break;
     }
     result = 0;
@@ -263,7 +265,7 @@ void __real__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(unsigned
 void __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(unsigned* word) {
   lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(word);
-  runtime::notify(*self, word, true, HEDDLE_CALLER);
+  runtime::notify(*self, word, true, HEDDLE_CALLER, true);
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

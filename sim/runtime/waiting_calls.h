@@ -17,7 +17,7 @@ namespace heddle::sim::runtime {
 int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* mutex, uint64_t moment,
                       const caller& from);
 /// Gives notice to one of those that wait at the object, or to all. A step.
-void notify(lane& self, const void* object, bool all, const caller& from);
+void notify(lane& self, const void* object, bool all, const caller& from, bool is_word = false);
 
 /// Blocks the lane, in `how`, until `take()` has taken an object; looks again whenever one of those in `at` changes.
 template <typename Take>
@@ -104,7 +104,10 @@ int take_until(lane& self, const void* object, uint64_t moment, const caller& fr
   const entered inside(self);
   const operation how = make_operation(operation_kind::wait_notice, object, 1, from);
   int result = 0;
-  const auto takes = [&] { return (result = take()) != EBUSY; };
+  const auto takes = [&] {
+    check_object(*execution::instance, self, object);
+    return (result = take()) != EBUSY;
+  };
   if (moment == never) {
     take_object(self, how, takes);
     return result;
@@ -120,8 +123,10 @@ int try_to_take(lane& self, const void* object, const caller& from, Take&& take)
   const hidden_operands hidden(self, as_operand(object));
   const entered inside(self);
   int result = 0;
-  try_object(self, make_operation(operation_kind::wait_notice, object, 1, from), nullptr,
-             [&] { return (result = take()) != EBUSY; });
+  try_object(self, make_operation(operation_kind::wait_notice, object, 1, from), nullptr, [&] {
+    check_object(*execution::instance, self, object);
+    return (result = take()) != EBUSY;
+  });
   return result;
 }
 
@@ -129,7 +134,10 @@ template <typename Give>
 int give(lane& self, void* object, uint32_t size_bytes, const caller& from, Give&& change) {
   const hidden_operands hidden(self, as_operand(object));
   const entered inside(self);
-  return give_object(self, size_bytes, make_operation(operation_kind::give_notice, object, 1, from), change);
+  return give_object(self, size_bytes, make_operation(operation_kind::give_notice, object, 1, from), [&] {
+    check_object(*execution::instance, self, object);
+    return change();
+  });
 }
 
 }  // namespace heddle::sim::runtime

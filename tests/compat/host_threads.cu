@@ -1,6 +1,7 @@
 // Threads of the C and C++ libraries on the host: what they and their locks promise, and what is found where a program asks for more.
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -412,6 +413,68 @@ int signals_itself() {
   return 0;
 }
 
+// -- objects whose memory is gone --------------------------------------------------------------------------------------------------
+
+/// An event as proxies have it: the thread that waits for it owns it.
+struct event {
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool is_set = false;
+  void set(bool under_lock) {
+    std::unique_lock held(mutex);
+    is_set = true;
+    if (!under_lock) held.unlock();
+    condition.notify_one();
+  }
+  void wait() {
+    std::unique_lock held(mutex);
+    condition.wait(held, [this] { return is_set; });
+  }
+};
+
+int frees_an_event(bool under_lock, bool joins_first) {
+  auto* const one = new event;
+  std::thread sets([=] { one->set(under_lock); });
+  one->wait();
+  if (joins_first) sets.join();
+  delete one;
+  if (!joins_first) sets.join();
+  return 0;
+}
+
+[[gnu::noinline]] void waits_in_a_frame(std::thread& sets) {
+  event one;
+  sets = std::thread([&one] { one.set(false); });
+  one.wait();
+}
+int leaves_an_event() {
+  std::thread sets;
+  waits_in_a_frame(sets);
+  sets.join();
+  return 0;
+}
+
+int frees_a_mutex() {
+  auto* const mutex = new std::mutex;
+  std::thread locks([mutex] { const std::lock_guard held(*mutex); });
+  delete mutex;
+  locks.join();
+  return 0;
+}
+
+int frees_a_semaphore() {
+  auto* const semaphore = static_cast<sem_t*>(std::malloc(sizeof(sem_t)));
+  sem_init(semaphore, 0, 0);
+  std::thread posts([semaphore] {
+    sem_post(semaphore);
+    sem_post(semaphore);
+  });
+  sem_wait(semaphore);
+  std::free(semaphore);
+  posts.join();
+  return 0;
+}
+
 constexpr test_case cases[] = {
     {"c11_timed_lock", c11_timed_lock},
     {"c11_timed_wait", c11_timed_wait},
@@ -436,6 +499,12 @@ constexpr test_case cases[] = {
     {"kept_at_an_end", kept_at_an_end},
     {"found_anew", [] { return finds_the_process(true); }},
     {"found_anew_behind_a_crash", [] { return finds_the_process(false); }},
+    {"joins_and_frees_an_event", [] { return frees_an_event(false, true); }},
+    {"frees_an_event", [] { return frees_an_event(false, false); }},
+    {"frees_an_event_set_under_lock", [] { return frees_an_event(true, false); }},
+    {"leaves_an_event", leaves_an_event},
+    {"frees_a_mutex", frees_a_mutex},
+    {"frees_a_semaphore", frees_a_semaphore},
     {"asks_for_attributes", asks_for_attributes},
     {"cancels", cancels},
     {"signals_a_thread", signals_a_thread},
