@@ -425,7 +425,7 @@ TEST(cuda_runtime, a_guard_does_not_fire_while_what_it_waits_for_has_come_or_can
       unsigned* rounds_of = nullptr;
       cudaMalloc(&rounds_of, 2 * sizeof *rounds_of);
       cudaMemset(rounds_of, 0, 2 * sizeof *rounds_of);
-      meet_with_a_guard<<<all_come ? 2 : 1, 1>>>(rounds_of, 20);
+      meet_with_a_guard<<<all_come ? 2u : 1u, 1>>>(rounds_of, 20u);
       cudaDeviceSynchronize();
     };
   };
