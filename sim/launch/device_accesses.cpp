@@ -26,20 +26,26 @@ std::string device_allocations::named_process(uint32_t process) {
   return process == 0 ? "the program's own process" : "process " + std::to_string(process);
 }
 
+/// "plain load of 4 bytes at ", or "mutex lock at " of a call on an object.
+static std::string reaches(const operation& how) {
+  const bool is_call = how.kind == operation_kind::lock_mutex || how.kind == operation_kind::unlock_mutex ||
+                       how.kind == operation_kind::wait_notice || how.kind == operation_kind::give_notice;
+  return std::string(to_string(how.kind)) + (is_call ? " at " : " of " + std::to_string(how.size_bytes) + " bytes at ");
+}
+
 void device_allocations::check_elsewhere(lane& self) {
   const void* const address = self.pending.address;
   if (mapped_ranges::contains(address)) {
     const operation& how = self.pending;
     core_.end(self, verdict::memory,
-              std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
-                  core_.map.ranges.describe(address) + ": " +
+              reaches(how) + core_.map.ranges.describe(address) + ": " +
                   core_.map.ranges.why_not(address, self.is_host() ? mapped_ranges::of_host : self.of->device));
   }
   if (core_.map.heap.program() != nullptr && core_.map.heap.program()->contains(address)) {
     const operation& how = self.pending;
     if (core_.map.heap.program()->is_allocated(address, how.size_bytes)) [[likely]]
       return;
-    const std::string what = std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at ";
+    const std::string what = reaches(how);
     bad_use_of_program_heap(self, address, what, "out of bounds");
   }
   if (core_.map.host_stacks->contains(address) && self.is_host()) {
@@ -82,8 +88,7 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   char at[64];
   if (wrong != nullptr) {
     core_.end(self, verdict::memory,
-              std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
-                  core_.map.heap.describe(how.address) + ": " + wrong + where_freed(self, how.address));
+              reaches(how) + core_.map.heap.describe(how.address) + ": " + wrong + where_freed(self, how.address));
   }
   std::snprintf(at, sizeof at, "%p", how.address);
   if (reinterpret_cast<uintptr_t>(how.address) < lowest_address)
