@@ -15,13 +15,6 @@
 
 namespace heddle::sim {
 
-#if !__has_builtin(__builtin_clear_padding)
-#if __has_feature(thread_sanitizer)
-/// Code under test, whose closures have padding that is not written: no run may see what an earlier one has left on the stack.
-inline const bool closures_have_padding = runtime::begin_on_clear_stacks();
-#endif
-#endif
-
 /// A host thread of the simulation. Movable; joins when it is destroyed.
 class host_thread {
  public:

@@ -1,6 +1,5 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/sim/base/address_space.h>
-#include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/base/invariant.h>
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/core/run_core.h>
@@ -16,13 +15,12 @@ namespace heddle::sim {
 using scheduler::choice_kind;
 using scheduler::verdict;
 
-constinit bool begins_on_clear_stacks = false;
-
 namespace {
 
-// Code under test may leave bytes of a frame unwritten: what the previous run left there would then be part of this run's state.
-void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
-  const size_t size_bytes = std::min(on.size_bytes, most_bytes);
+// Code under test may leave bytes of a frame unwritten: what the previous run left there would then be part of this run's state. Where
+// it left so many bytes untouched that the arena takes none to have come further, more is cleared here.
+void clear_stack(const stack_arena::stack& on) {
+  const size_t size_bytes = std::min(on.size_bytes, size_t{32} << 10);
   std::memset(on.high() - size_bytes, 0, size_bytes);
 }
 
@@ -82,13 +80,8 @@ void run_core::begin(lane& self) {
   if (self.stack_slot == stack_pool::none) [[unlikely]]
     no_stack_left(self);
   const stack_arena::stack on = arena.at(self.stack_slot);
-  if (self.is_explored) {
-    clear_stack(on, size_t{32} << 10);
-  } else if (begins_on_clear_stacks && self.is_host()) {
-    // An object that a thread hands to another may have unwritten bytes, and what these seem to point to must not depend on earlier runs
-    // (thread_table::share_captured). The thread's first frames are where such objects are made.
-    clear_stack(on, size_t{4} << 10);
-  }
+  if (self.is_explored) [[unlikely]]
+    clear_stack(on);
   self.private_low = on.low;
   self.private_bytes = on.size_bytes;
   constexpr size_t line_bytes = 64;

@@ -30,6 +30,21 @@ size_t page_bytes() {
   return bytes;
 }
 
+constexpr size_t line_bytes = 64;
+
+/// Whether anything but zero lies in whole lines of a stack, whatever frames they belong to.
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+bool is_touched(const std::byte* from, const std::byte* to) {
+  using words [[gnu::vector_size(16), gnu::may_alias]] = uint64_t;
+  words any[4] = {};
+  for (; from < to; from += line_bytes)
+    for (size_t n = 0; n < 4; ++n) any[n] |= reinterpret_cast<const words*>(from)[n];
+  const words all = (any[0] | any[1]) | (any[2] | any[3]);
+  return (all[0] | all[1]) != 0;
+}
+
 }  // namespace
 
 stack_arena::stack_arena(size_t stack_bytes, size_t capacity)
@@ -62,21 +77,15 @@ void stack_arena::guard_up_to(size_t index) {
 }
 
 // What a run leaves there would be what the next one finds in its variables before they are set, and a schedule would not be the same twice.
-#if defined(__GNUC__)
-__attribute__((no_sanitize("address")))
-#endif
 void stack_arena::clear(std::byte* low, uint32_t& used_bytes) const {
   std::byte* const high = low + stack_bytes_;
-  const auto is_touched = [](const std::byte* from, const std::byte* to) {
-    uint64_t any = 0;
-    for (; from < to; from += sizeof(uint64_t)) any |= *reinterpret_cast<const uint64_t*>(from);
-    return any != 0;
-  };
   while (used_bytes < stack_bytes_) {
     const std::byte* const end = high - used_bytes;
-    const size_t bytes = std::min(untouched_bytes, static_cast<size_t>(end - low));
-    if (!is_touched(end - bytes, end)) break;
-    used_bytes += static_cast<uint32_t>(bytes);
+    const std::byte* const begin = end - std::min(untouched_bytes, static_cast<size_t>(end - low));
+    if (!is_touched(begin, end)) break;
+    const std::byte* touched = begin;
+    while (!is_touched(touched, touched + line_bytes)) touched += line_bytes;
+    used_bytes = static_cast<uint32_t>(high - touched);
   }
   std::memset(high - used_bytes, 0, used_bytes);
 }
@@ -108,7 +117,6 @@ void fiber::start(boost::context::detail::transfer_t from) {
 }
 
 void fiber::reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run, void* argument) {
-  constexpr size_t line_bytes = 64;
   constexpr uint32_t colours = 16;
   const size_t reserved_lines = (reserved_bytes + line_bytes - 1) / line_bytes;
   top_ = on.high() - (reserved_lines + colour % colours) * line_bytes;

@@ -87,8 +87,6 @@ void copy(void* to, const void* from, size_t size_bytes, uint32_t device = 0);
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream = 0);
 bool query(uint32_t device = 0);
 void synchronize(uint32_t device = 0);
-/// From now on host threads begin on stacks whose first frames hold no bytes of earlier runs. Costs time in each run. Returns true.
-bool begin_on_clear_stacks();
 [[gnu::hot]] const wave* spawn_host(const char* name, const fiber_body& body, void* from);
 [[gnu::hot]] void join(const wave* thread);
 

@@ -1,5 +1,4 @@
 // Kernels and host threads: begun and waited for.
-#include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
@@ -51,8 +50,6 @@ void synchronize(uint32_t device) {
   here.wait_for(self, here.launched().running(device), 0);
   here.launched().acquire_kernels(self, device);
 }
-
-bool begin_on_clear_stacks() { return begins_on_clear_stacks = true; }
 
 const wave* spawn_host(const char* name, const fiber_body& body, void* function) {
   const caller from = HEDDLE_CALLER;

@@ -87,6 +87,18 @@ TEST(input, settings_are_checked_for_every_chosen_scenario_before_anything_runs)
       "\"hsa\"?");
 }
 
+TEST(input, a_setting_may_stand_beside_the_names) {
+  const std::string few = "--schedules";
+  const auto fuzzed = heddle({"fuzz", "calls=3", "port.echo", few, "3"});
+  EXPECT_EQ(fuzzed.status, 0) << fuzzed.err;
+  EXPECT_EQ(fuzzed.out, heddle({"fuzz", "port.echo", "--set", "calls=3", few, "3"}).out);
+  expect_refused({"fuzz", "port.echo", "call=3"}, "scenario port.echo: unknown key \"call\"; did you mean \"calls\"?");
+  expect_refused({"run", "port.echo", "calls=101"},
+                 "scenario port.echo: \"calls\" cannot be \"101\"; it must be a whole number from 1 to 100 (calls)");
+  expect_refused({"run", "port.echo", "calls=3", "zoo.crossed-calls"},
+                 "run: unexpected argument \"zoo.crossed-calls\"; " + program + " help run says what it takes");
+}
+
 TEST(input, numbers_are_refused_with_their_range) {
   expect_refused({"fuzz", "--schedules", "0"},
                  "--schedules cannot be \"0\"; it must be a whole number from 1 to 4611686018427387904");

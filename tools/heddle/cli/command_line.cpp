@@ -96,7 +96,7 @@ void add_changing_options(CLI::App& command, invocation& into, typed_numbers& ty
 }
 
 void add_run_options(CLI::App& command, invocation& into, typed_numbers& typed) {
-  command.add_option("SCENARIO", into.scenarios)->expected(1);
+  command.add_option("SCENARIO", into.scenarios);
   command.add_option("--seed", typed.seed);
   command.add_option("--strategy", into.strategy);
   command.add_option("--set", into.settings)->allow_extra_args(false);
@@ -310,6 +310,9 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     into.other_recorded.erase(into.other_recorded.begin());
   }
   read.error = given_nothing(*parser, into.command);
+  if (parser->get_option_no_throw("--set") != nullptr) take_settings_beside_names(into.scenarios, into.settings);
+  if (read.error.empty() && into.command == "run" && into.scenarios.size() > 1)
+    read.error = unexpected(into.program, into.command, into.scenarios[1]);
   take_excuses(into);
   if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);
   if (read.error.empty()) take_assumptions(into);

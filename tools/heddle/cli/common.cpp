@@ -112,6 +112,18 @@ std::string unknown(std::string_view what, std::string_view text, const std::vec
   return line;
 }
 
+void take_settings_beside_names(std::vector<std::string>& names, std::vector<std::string>& settings) {
+  const auto is_setting = [](const std::string& word) {
+    if (word.find('=') == std::string::npos) return false;
+    return std::none_of(scenarios().begin(), scenarios().end(),
+                        [&](const scenario& each) { return each.name == word; });
+  };
+  const auto first =
+      std::stable_partition(names.begin(), names.end(), [&](const std::string& word) { return !is_setting(word); });
+  settings.insert(settings.end(), std::make_move_iterator(first), std::make_move_iterator(names.end()));
+  names.erase(first, names.end());
+}
+
 selection select_scenarios(const std::vector<std::string>& patterns) {
   const std::vector<scenario>& all = scenarios();
   if (all.empty()) return {.chosen = {}, .error = "no scenario is linked into this program"};

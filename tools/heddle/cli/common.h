@@ -63,6 +63,9 @@ std::string one_line(std::string_view text);
 /// The text as one word of a POSIX shell.
 std::string shell_word(std::string_view text);
 
+/// Moves what is a setting, as "waves=2" is, from the names that were typed to the settings.
+void take_settings_beside_names(std::vector<std::string>& names, std::vector<std::string>& settings);
+
 /// The scenarios that a list of names and shell patterns ("port.*") selects, by name and each once; all for an empty
 /// list.
 struct selection {

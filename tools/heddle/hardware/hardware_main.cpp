@@ -27,7 +27,8 @@ verdict is ok: a planted bug may hang here, and runs only when it is named.
   --names           names of what would be run, one a line
   --repeat N        run each body N times (default 1)
   --timeout T       end a scenario after this time: 30, 45s, 5m (default 60)
-  --set KEY=VALUE   a setting of the scenarios; may be repeated
+  --set KEY=VALUE   a setting of the scenarios; may be repeated. KEY=VALUE
+                    beside the names is the same
   --in-process      no processes of their own; for debuggers and profilers
 
 In programs that are built to be watched (heddle::observed) the time-out is that
@@ -114,6 +115,7 @@ std::string parse(int argument_count, char** arguments, hardware_options& into) 
     const std::string message = error.what();
     return message.substr(0, message.find('\n')) + "; see --help";
   }
+  take_settings_beside_names(into.scenarios, into.settings);
   if (!repeat.empty()) {
     const auto number = parse_number(repeat, 1, 1'000'000'000);
     if (!number) return "--repeat cannot be \"" + repeat + "\"; it must be a whole number from 1 to 1000000000";
