@@ -64,6 +64,7 @@ set(heddle_scenario_files
   zoo/server_is_the_waiter.cpp
   zoo/shift_by_lane_32.cpp
   zoo/single_port_wait.cpp
+  zoo/sleeps_behind_its_look.cpp
   zoo/small_fifo.cpp
   zoo/speculated_flush_read.cpp
   zoo/spin_without_yield.cpp

@@ -85,6 +85,15 @@ struct assumed_operations {
       false;  ///< its next operation belongs to the call that its last one was in, as one of them was added
 };
 
+/// Memory that a lane was given.
+struct known_block {
+  const std::byte* first = nullptr;
+  uint32_t size_bytes = 0;
+  bool contains(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - first) < size_bytes;
+  }
+};
+
 /// How often, before a lane's next progress, the machine may answer in the lane's disfavour.
 struct alignas(16) allowance {
   uint32_t late = 0;      ///< loads that may return a stale value
@@ -136,10 +145,11 @@ struct lane_run {
   clock_looks at_clock;
   /// What the C++ library keeps for this host thread, which has been given it and has not told where it lies: while `operations` is still the
   /// last of these.
-  const std::byte* own_object = nullptr;
-  uint32_t own_object_bytes = 0;
+  known_block own_object;
   uint32_t own_object_operations = 0;
   uint32_t own_object_reads = 0;
+  bool own_object_may_vanish = false;
+  known_block last_new;          ///< what `new` has given it last, of the C library's heap
   uint32_t bulk_groups = 0;      ///< of bulk copies, that the lane has closed
   uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
   uint32_t fruitless_reads = 0;  ///< since its last progress or wait
@@ -204,15 +214,13 @@ struct alignas(64) lane : lane_run {
   }
   /// Whether the bytes were given to the host thread when it began, and no other thread can know of them yet.
   bool is_in_own_object(const void* address) const {
-    return operations == own_object_operations &&
-           static_cast<size_t>(static_cast<const std::byte*>(address) - own_object) < own_object_bytes;
+    return operations == own_object_operations && own_object.contains(address);
   }
   /// Whether the compiler's own word of that object lies there, which the code of the program does not name.
-  bool is_table_of_own_object(const void* address) const { return own_object != nullptr && address == own_object; }
-  void forget_own_object() {
-    own_object = nullptr;
-    own_object_bytes = 0;
+  bool is_table_of_own_object(const void* address) const {
+    return own_object.first != nullptr && address == own_object.first;
   }
+  void forget_own_object() { own_object = {}; }
   bool is_on_stack(const void* address) const {
     const auto& stack = runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;

@@ -72,6 +72,12 @@ constexpr bool may_write(operation_kind kind) {
          kind == operation_kind::volatile_store || kind == operation_kind::notify;
 }
 
+/// Whether the simulator makes the write for the code under test, when the lane performs it.
+constexpr bool is_atomic_write(operation_kind kind) {
+  return kind == operation_kind::store || kind == operation_kind::read_modify_write ||
+         kind == operation_kind::compare_exchange;
+}
+
 constexpr bool is_store(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::plain_store ||
          kind == operation_kind::volatile_store || kind == operation_kind::notify;

@@ -138,28 +138,29 @@ run_record recorder::record(const heap& memory, size_t most) const {
     const operation& what = one.what;
     ++told_;
     const words::typed typed = what.address == nullptr ? words::typed() : said.part(what.address, what.size_bytes);
-    made.steps.push_back({.actor = one.who->id,
-                          .operation = said.text(sim::describe(what)),
-                          .kind = what.kind,
-                          .place = what.address == nullptr ? run_record::none : said.place(what.address),
-                          .part = typed.part,
-                          .values = typed.values,
-                          .calls = said.calls(one.calls),
-                          .size_bytes = what.size_bytes,
-                          .address = reinterpret_cast<uintptr_t>(what.address),
-                          .value = one.value,
-                          .has_value = one.is_made && (what.address != nullptr || is_collective(what.kind) ||
-                                                       what.kind == operation_kind::active_mask),
-                          .changes = one.changes,
-                          .is_old = one.is_old,
-                          .lost = one.lost,
-                          .after = one.after,
-                          .reads = one.reads,
-                          .arrived = one.arrived,
-                          .missed = one.missed,
-                          .behind = behind_.contains(one.step) ? behind_.at(one.step) : run_record::never,
-                          .spurious = one.spurious,
-                          .woke = one.woke});
+    made.steps.push_back(
+        {.actor = one.who->id,
+         .operation = said.text(sim::describe(what)),
+         .kind = what.kind,
+         .place = what.address == nullptr ? run_record::none : said.place(what.address),
+         .part = typed.part,
+         .values = typed.values,
+         .calls = said.calls(one.calls),
+         .size_bytes = what.size_bytes,
+         .address = reinterpret_cast<uintptr_t>(what.address),
+         .value = one.value,
+         .has_value = one.is_made && one.is_seen &&
+                      (what.address != nullptr || is_collective(what.kind) || what.kind == operation_kind::active_mask),
+         .changes = one.changes,
+         .is_old = one.is_old,
+         .lost = one.lost,
+         .after = one.after,
+         .reads = one.reads,
+         .arrived = one.arrived,
+         .missed = one.missed,
+         .behind = behind_.contains(one.step) ? behind_.at(one.step) : run_record::never,
+         .spurious = one.spurious,
+         .woke = one.woke});
   }
   forget_values_not_stored(made);
   for (const memory_change& one : memory_changes_)

@@ -39,6 +39,7 @@ class recorder {
     bool lost = false;
     bool spurious = false;
     bool is_made = true;  ///< false: the run has ended first
+    bool is_seen = true;  ///< false: what it has stored may be gone by the time that it is looked at
     bool woke = false;
   };
   /// A change of memory: by which lane, of which bytes, where in the source, at which step.

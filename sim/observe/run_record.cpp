@@ -211,7 +211,9 @@ void recorder::note_change(const lane& who, const void* address, size_t size_byt
   if (is_own) {
     taken& one = taken_[last->second];
     one.changes = true;
-    if (readable && size_bytes <= sizeof(uint64_t)) one.after = word(0);
+    // What the simulator itself has just written is there, also on the C++ heap.
+    one.is_seen = readable || is_atomic_write(one.what.kind);
+    if (one.is_seen && size_bytes <= sizeof(uint64_t)) one.after = word(0);
     if (!is_store(one.what.kind)) {
       one.arrived = one.step;
       note_store(one);

@@ -37,7 +37,7 @@ class by_no_lane {
   }
   by_no_lane(const by_no_lane&) = delete;
   by_no_lane& operator=(const by_no_lane&) = delete;
-  bool any_lane() const { return self_ != nullptr; }
+  lane* self() const { return self_; }
 
  private:
   lane* self_;
@@ -50,8 +50,11 @@ void* from_c_library(size_t size_bytes, size_t alignment) {
                            : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
   // What was there before may differ from process to process, and a program that reads it, too.
   constexpr size_t most_filled = 4096;
-  if (memory != nullptr && calls.any_lane())
-    std::memset(memory, execution::instance->machine().fill, std::min(size_bytes, most_filled));
+  lane* const self = calls.self();
+  if (memory == nullptr || self == nullptr) return memory;
+  const size_t filled_bytes = std::min(size_bytes, most_filled);
+  std::memset(memory, execution::instance->machine().fill, filled_bytes);
+  self->last_new = {static_cast<const std::byte*>(memory), static_cast<uint32_t>(filled_bytes)};
   return memory;
 }
 
@@ -110,7 +113,10 @@ bool release_to_lane(void* memory, const caller& from) {
 }
 
 bool release_known(void* memory, const caller& from) {
-  if (lane* const self = execution::current; self != nullptr && self->own_object == memory) self->forget_own_object();
+  if (lane* const self = execution::current; self != nullptr) {
+    if (self->own_object.first == memory) self->forget_own_object();
+    if (self->last_new.first == memory) self->last_new = {};
+  }
   return release_to_lane(memory, from);
 }
 

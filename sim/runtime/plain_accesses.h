@@ -13,11 +13,11 @@ namespace heddle::sim::runtime {
 
 /// Whether no other lane could see the bytes change, or change them: they never change, or are the thread's own.
 [[gnu::noinline]] inline bool is_unseen(execution& here, lane& self, const void* address) {
-  if (here.core().map.is_constant(address) || is_thread_local(address)) return true;
-  if (!self.is_in_own_object(address) || !here.core().map.may_vanish(address)) return false;
+  if (!self.is_in_own_object(address)) return here.core().map.is_constant(address) || is_thread_local(address);
+  if (!self.own_object_may_vanish) return false;
   // A loop that goes on looking there waits for another thread after all.
   constexpr uint32_t many = 64;
-  if (++self.own_object_reads >= many) self.own_object_bytes = 0;
+  if (++self.own_object_reads >= many) self.own_object.size_bytes = 0;
   return true;
 }
 
@@ -30,12 +30,16 @@ namespace heddle::sim::runtime {
   return true;
 }
 
-/// Whether the lane is the only actor so far, and nothing is kept of memory there: no other can tell when it stores.
-inline bool stores_alone(const run_core& core, const void* address) {
-  constexpr uintptr_t lowest_address = 65536;  // below it lies nothing
+/// Whether there is only one actor so far, and what it stores is not recorded: no other can tell when it does.
+inline bool is_alone(const run_core& core) {
   return core.history.counted == 0 && !core.observers.on && core.notes == nullptr && core.times == nullptr &&
-         !core.assumes && core.history.uncounted < execution::budgets_alone * core.machine.budget &&
-         reinterpret_cast<uintptr_t>(address) >= lowest_address && core.map.may_vanish(address);
+         !core.assumes && core.history.uncounted < execution::budgets_alone * core.machine.budget;
+}
+
+/// Whether nothing is kept of memory there.
+inline bool is_not_kept(const run_core& core, const void* address) {
+  constexpr uintptr_t lowest_address = 65536;  // below it lies nothing
+  return reinterpret_cast<uintptr_t>(address) >= lowest_address && core.map.may_vanish(address);
 }
 
 /// Whether a plain store needs no more than this: it is to what only the thread looks at, or made before there is any other actor.
@@ -43,8 +47,10 @@ inline bool stores_alone(const run_core& core, const void* address) {
                                               const caller& from) {
   run_core& core = here.core();
   if (self.is_table_of_own_object(address)) return true;
-  if (changes_thread_local(here, self, address, size_bytes, from)) return true;
-  if (!stores_alone(core, address)) return false;
+  // What `new` has given is none of the thread's variables, and nothing is kept of it.
+  const bool is_new = self.last_new.contains(address);
+  if (!is_new && changes_thread_local(here, self, address, size_bytes, from)) return true;
+  if (!is_alone(core) || !(is_new || is_not_kept(core, address))) return false;
   publish_access(here, self, operation_kind::plain_store, {address, size_bytes}, from);
   ++core.history.uncounted;
   core.performed_unnoticed(self);

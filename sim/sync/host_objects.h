@@ -40,8 +40,8 @@ struct host_objects {
     mutexes.clear();
     notices.clear();
     threads.clear();
-    files.clear();
-    left.clear();
+    if (!files.empty()) files.clear();
+    if (!left.empty()) left.clear();
     in_transfer.clear();
   }
   bool visit_state(state_reader& to) const {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "run.h"
 
@@ -60,6 +62,39 @@ TEST(choice_notes, a_store_behind_a_newer_one_says_so_also_in_the_report) {
     return;
   }
   ADD_FAILURE() << "no run hangs by it";
+}
+
+// Memory of the C++ heap may be gone when it is looked at; what an atomic has just written is not.
+TEST(choice_notes, a_record_knows_what_atomics_leave_on_the_heap_and_says_nothing_of_plain_stores) {
+  machine on;
+  run_record made;
+  on.record(
+      [] {
+        auto* const count = new std::atomic<uint32_t>(2);
+        auto* const plain = new uint32_t(0);
+        std::thread other([] {});
+        count->fetch_add(5, std::memory_order_relaxed);
+        count->store(9, std::memory_order_relaxed);
+        *plain = 4;
+        other.join();
+        delete plain;
+        delete count;
+      },
+      1, made);
+  const auto step_of = [&](operation_kind kind) {
+    return std::find_if(made.steps.begin(), made.steps.end(),
+                        [&](const auto& one) { return one.kind == kind && one.changes; });
+  };
+  const auto added = step_of(operation_kind::read_modify_write);
+  ASSERT_NE(added, made.steps.end());
+  EXPECT_EQ(added->value, 2u);
+  EXPECT_EQ(added->after, 7u);
+  const auto stored = step_of(operation_kind::store);
+  ASSERT_NE(stored, made.steps.end());
+  EXPECT_EQ(stored->after, 9u);
+  const auto plain = step_of(operation_kind::plain_store);
+  ASSERT_NE(plain, made.steps.end());
+  EXPECT_FALSE(plain->has_value);
 }
 
 TEST(choice_notes, a_load_of_an_older_value_says_which_store_it_missed) {

@@ -90,6 +90,12 @@ class machine {
   /// One schedule, explained.
   outcome explain(const program& body, uint64_t seed = 1) { return run(body, seed, true); }
 
+  /// The same, and what is known of each step.
+  outcome record(const program& body, uint64_t seed, run_record& into) {
+    choices_.begin(*deciding_, seed);
+    return simulation_.run(settings_, body, choices_, true, &into);
+  }
+
   /// Seeds 1 to `schedules`.
   tally run_many(const program& body, uint64_t schedules) {
     tally seen;

@@ -89,6 +89,28 @@ TEST_F(mend_command, names_the_line_that_was_broken) {
   }
 }
 
+// Each side needs a full fence between its store and its load; one alone ends nothing.
+TEST_F(mend_command, puts_full_fences_on_both_sides_where_loads_overtake_stores) {
+  const std::string token = finding_of("zoo.sleeps-behind-its-look");
+  const json mended = json_of({"mend", token, "--schedules", "500"});
+  ASSERT_TRUE(mended.is_object());
+  ASSERT_EQ(mended["ok"], true) << mended.dump(2);
+  const json& first = mended["answers"][0];
+  ASSERT_EQ(first["changes"].size(), 2u) << first.dump(2);
+  std::string lines;
+  for (const json& each : first["changes"]) {
+    EXPECT_EQ(each["change"], "before:fence.seq_cst.system");
+    lines += text_of(each["site"]);
+  }
+  EXPECT_NE(lines.find("words->asleep).load"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("words->posted).load"), std::string::npos) << lines;
+  EXPECT_EQ(first["proof"]["result"], "proved");
+  for (const json& each : first["changes"]) {
+    const std::string one = each["site"].get<std::string>() + "=" + each["change"].get<std::string>();
+    EXPECT_EQ(heddle({"fuzz", "zoo.sleeps-behind-its-look", "--assume", one}).status, 0) << one << " is enough";
+  }
+}
+
 TEST_F(mend_command, has_no_answer_where_orders_are_not_the_matter) {
   const ended_process ended = heddle({"mend", finding_of("zoo.crossed-calls"), "--schedules", "500"});
   EXPECT_EQ(ended.status, 1) << ended.err;

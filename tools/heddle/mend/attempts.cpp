@@ -129,7 +129,8 @@ json to_text(const site& of) {
           of.rank,
           of.now,
           of.is_copied,
-          of.variables};
+          of.variables,
+          of.overtakes};
 }
 
 site site_in(const json& text) {
@@ -141,6 +142,7 @@ site site_in(const json& text) {
           .on_device = text.at(4),
           .has_siblings = text.at(5),
           .is_copied = text.at(9),
+          .overtakes = text.at(11),
           .times = text.at(6),
           .rank = text.at(7),
           .variables = text.at(10)};

@@ -143,13 +143,25 @@ class search {
 
   void try_pairs(const attempt& assumed, const scheduler::trace& found, const std::vector<site_assumption>& changes,
                  std::vector<step_on>& further) {
-    std::vector<attempt> attempts;
-    const size_t count = std::min(near_changes, changes.size());
-    for (size_t one = 0; one < count; ++one)
-      for (size_t other = one + 1; other < count; ++other)
-        if (changes[one].where != changes[other].where)
-          attempts.push_back(assumed.with(changes[one]).with(changes[other]));
+    std::vector<site_assumption> near(
+        changes.begin(), changes.begin() + static_cast<std::ptrdiff_t>(std::min(near_changes, changes.size())));
+    std::vector<attempt> attempts = pairs_of(assumed, near);
+    // Full fences come in pairs, wherever they are.
+    std::vector<site_assumption> fences;
+    std::copy_if(changes.begin(), changes.end(), std::back_inserter(fences),
+                 [&](const site_assumption& each) { return each.is_full_fence() && fences.size() < near_changes; });
+    for (attempt& each : pairs_of(assumed, fences))
+      if (each.changes.back().words == each.changes.end()[-2].words) attempts.push_back(std::move(each));
     judge(attempts, found, further);
+  }
+
+  static std::vector<attempt> pairs_of(const attempt& assumed, const std::vector<site_assumption>& changes) {
+    std::vector<attempt> pairs;
+    for (size_t one = 0; one < changes.size(); ++one)
+      for (size_t other = one + 1; other < changes.size(); ++other)
+        if (changes[one].where != changes[other].where)
+          pairs.push_back(assumed.with(changes[one]).with(changes[other]));
+    return pairs;
   }
 
   /// Tries them in a few schedules, and those that are silent there in all.

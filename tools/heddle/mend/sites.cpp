@@ -1,5 +1,6 @@
 #include <heddle/sim/code/local_variables.h>
 #include <heddle/tools/mend/sites.h>
+#include <heddle/tools/trial/overtaking.h>
 
 #include <algorithm>
 #include <array>
@@ -153,6 +154,8 @@ std::string noun_of(const site& at) {
 std::vector<site> sites_of(const run_record& run) {
   const shared_words shared(run);
   const nearness near(run);
+  std::set<size_t> overtakes;
+  for (const overtaking& each : overtakings_in(run)) overtakes.insert({each.load, each.other_load});
   std::vector<uint32_t> lanes_of_wave(run.waves.size());
   for (const run_record::actor& each : run.actors) ++lanes_of_wave[each.wave];
   std::vector<site> all;
@@ -182,6 +185,7 @@ std::vector<site> sites_of(const run_record& run) {
     at->on_device = at->on_device || !run.waves[wave].host;
     at->has_siblings = at->has_siblings || (!run.waves[wave].host && lanes_of_wave[wave] > 1);
     at->is_copied = at->is_copied || (is_access(each.kind) && shared.is_copied(each));
+    at->overtakes = at->overtakes || overtakes.contains(n);
     at->rank = std::min(at->rank, near.of(each, run.first_step + n));
     if (at->has_siblings && is_meeting(each.kind))
       for (const sim::source_line& call : run.call_chains[each.calls])
@@ -275,16 +279,17 @@ void add_orders(changes_of& to, const site& at) {
 }
 
 void add_fences(changes_of& to, const site& at) {
-  const auto add = [&](const std::string& side, const std::string& order) {
+  const auto add = [&](const std::string& side, const std::string& order, uint32_t cost) {
     for (const char* reach : {"device", "system"}) {
       const bool wide = std::string_view(reach) == "system";
       if (!wide && !at.on_device) continue;
       to.add_beside(side, "fence." + order + "." + reach, "a fence, " + order + ", " + reach + ",",
-                    cost_of_fence + (wide ? cost_of_scope : 0));
+                    cost + (wide ? cost_of_scope : 0));
     }
   };
-  if (!stores(at.kind)) add("after", "acquire");
-  if (!loads(at.kind)) add("before", "release");
+  if (!stores(at.kind)) add("after", "acquire", cost_of_fence);
+  if (!loads(at.kind)) add("before", "release", cost_of_fence);
+  if (at.overtakes) add("before", "seq_cst", cost_of_total);
 }
 
 }  // namespace

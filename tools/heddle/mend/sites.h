@@ -21,7 +21,9 @@ struct site {
   bool on_device = false;     ///< a kernel performs it, and not host threads alone: its scope means something
   bool has_siblings = false;  ///< in waves of several lanes
   bool is_copied = false;     ///< a bulk copy reads or writes its word: a store may need a proxy fence
-  uint64_t times = 0;         ///< operations of the run
+  bool overtakes =
+      false;  ///< a load that comes behind a store of its lane and may be performed in front of it (trial/overtaking.h)
+  uint64_t times = 0;  ///< operations of the run
   /// How near it is to the finding: 0 for the edge that is missing, or where none is known for the choices that decided; 1 for the
   /// accesses that race; 2 for others of the same words; 3 for the rest.
   uint32_t rank = 3;
@@ -40,6 +42,8 @@ struct site_assumption {
   uint64_t times = 0;  ///< site::times
 
   std::string text() const { return where + "=" + words; }
+  /// Whether it is a full fence in front of a load, which is of no use without another one elsewhere.
+  bool is_full_fence() const { return words.starts_with("before:fence.seq_cst."); }
 };
 
 /// The sites of a run: of words that several lanes access, of fences, and of what lanes do together. The nearest to the finding first.

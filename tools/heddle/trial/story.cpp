@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/trial/hang_advice.h>
+#include <heddle/tools/trial/overtaking.h>
 #include <heddle/tools/trial/race_advice.h>
 #include <heddle/tools/trial/step_words.h>
 #include <heddle/tools/trial/story.h>
@@ -118,7 +119,10 @@ class teller {
     if (of_.circle.empty() && of_.unknown.empty()) tell_round();
     tell_dropped();
     add(behind_all, 0, end_of_hang());
-    std::string advice = advice_on_hang(of_, words_, steps_of_round());
+    std::vector<uint64_t> decided;
+    for (const std::string& each : how_.odd) decided.push_back(step_told_in(each).value_or(run_record::never));
+    std::string advice = advice_on_overtaking(of_, words_, decided);
+    if (advice.empty()) advice = advice_on_hang(of_, words_, steps_of_round());
     if (advice.empty() && how_.message.starts_with("all that the progress model"))
       advice = advice_on_promise(of_, words_);
     if (!advice.empty()) add(behind_all, 0, advice);
