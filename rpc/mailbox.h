@@ -97,10 +97,13 @@ class mailboxes {
   }
 
   /// Tells the other side that this port is not answered any more. For the holder of the port's lock, which keeps it for ever.
-  /// What was handed over before stays handed over.
+  /// What was handed over before stays handed over, and unanswered where it was.
   HEDDLE_FUNCTION void end(uint32_t port, uint32_t outbox) const {
+    // Relaxed: this side wrote it, and the holder of the port's lock is ordered after the holder before it.
+    const uint32_t last = ref(outbox_[port]).load(memory_order::relaxed);
+    const uint32_t ended = outbox ^ ended_bit;
     // Release, system scope: pairs with acquire() of the other side.
-    ref(outbox_[port]).store(outbox ^ ended_bit, memory_order::release);
+    ref(outbox_[port]).store(is_unanswered(last) ? ended ^ unanswered_bit : ended, memory_order::release);
   }
 
   /// Whether the side that stored this word has ended.

@@ -117,9 +117,11 @@ class server_pool {
   void add(std::function<source(uint32_t thread)> make) { makers_.push_back(std::move(make)); }
 
   /// `look_ns`: how often a thread that sleeps looks whether a doorbell has rung; no thread can sleep on several. An error, and no thread,
-  /// where the threads cannot run where the placement says.
+  /// where the threads cannot run where the placement says, or behind stop().
   result<void> start(uint32_t threads, serve_pace pace, uint64_t look_ns, const thread_placement& placement) {
     if (const result<void> can = check_placement(placement, threads); !can) return can;
+    if (word_ref(stop_).load(memory_order::relaxed) != 0)
+      return error{"server_pool::start", "stopped", "range", "its servers have ended: make another pool"};
     for (uint32_t thread = 0; thread < threads; ++thread)
       threads_.emplace_back([this, thread, pace, look_ns, placement] {
         const placed here(placement, thread);
@@ -178,7 +180,9 @@ class server_pool {
   }
   void sleep(const std::vector<source>& sources, const std::vector<doorbell>& rings, uint64_t sleep_ns,
              uint64_t look_ns) {
-    for (uint64_t slept_ns = 0; slept_ns < sleep_ns; slept_ns += look_ns) {
+    using clock = std::chrono::steady_clock;
+    const auto begun = clock::now();
+    while (static_cast<uint64_t>(std::chrono::nanoseconds(clock::now() - begun).count()) < sleep_ns) {
       if (word_ref(stop_).load(memory_order::acquire) != 0) return;
       for (size_t n = 0; n < sources.size(); ++n)
         if (sources[n].rings() != rings[n]) return;

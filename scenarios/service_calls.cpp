@@ -289,6 +289,7 @@ inline constexpr uint64_t throwing_call = 2;
 struct disappointed_kernel {
   rpc::service_client host;
   callers who;
+  bool may_end;  ///< the host stops meanwhile
 
   HEDDLE_FUNCTION void operator()() const {
     for (uint32_t call = 0; call < who.calls; ++call) {
@@ -296,11 +297,17 @@ struct disappointed_kernel {
       no_answer<throwing_opcode>(id);
       no_answer<unheard_of_opcode>(id);
       const auto thrown = host.call<uint64_t(uint64_t)>(throwing_call, id);
-      HEDDLE_CHECK(thrown.answer.status == rpc::service_status::failed && thrown.result == 0,
-                   "a function that throws gives an answer");
+      HEDDLE_CHECK(
+          (thrown.answer.status == rpc::service_status::failed || has_ended(thrown.answer)) && thrown.result == 0,
+          "a function that throws gives an answer");
       const auto given = host.call<uint64_t(uint64_t)>(account_call, id);
-      HEDDLE_CHECK(given.ok() && given.result == ~id, "the host does not go on behind a handler that has thrown");
+      HEDDLE_CHECK(has_ended(given.answer) || (given.ok() && given.result == ~id),
+                   "the host does not go on behind a handler that has thrown");
     }
+  }
+
+  HEDDLE_FUNCTION bool has_ended(const rpc::service_answer& answer) const {
+    return may_end && answer.status == rpc::service_status::ended;
   }
 
   template <uint16_t Opcode>
@@ -308,12 +315,13 @@ struct disappointed_kernel {
     auto port = host.ports().open<Opcode>();
     port.send([&](rpc::packet& to, uint32_t) { to.words[0] = id; });
     port.recv([](rpc::packet&, uint32_t) { HEDDLE_CHECK(false, "a request comes back as its own answer"); });
-    HEDDLE_CHECK(port.ended() && port.unanswered(), "a lane is not told that there is no answer");
+    HEDDLE_CHECK(port.ended() && (may_end || port.unanswered()), "a lane is not told that there is no answer");
   }
 };
 
 void run_throwing_handler(const parameters& set) {
   device on;
+  const bool stops = set.text("stops") == "meanwhile";
   const request_account account = make_account(on, set);
   {
     rpc::service_shape shape = shape_of(set);
@@ -331,13 +339,25 @@ void run_throwing_handler(const parameters& set) {
         .value();
     host.start();
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
-              disappointed_kernel{host.client(), {set.count("lanes"), set.count("calls")}});
-    on.synchronize();
+              disappointed_kernel{host.client(), {set.count("lanes"), set.count("calls")}, stops});
+    if (!stops) on.synchronize();
     host.stop();
+    on.synchronize();
     host.join();
   }
   for (uint64_t id = 0; id < account.requests; ++id)
-    HEDDLE_CHECK(account.count_of(id) == 1, "not every request was handled");
+    HEDDLE_CHECK(account.count_of(id) == 1 || (stops && account.count_of(id) == 0), "not every request was handled");
+}
+
+std::vector<parameter> throwing_parameters() {
+  std::vector<parameter> all = service_parameters(2, 2, 4, 1);
+  all.push_back(parameter::one_of("stops", "behind", {"behind", "meanwhile"},
+                                  "when the host stops: behind the launch, or while its kernels call"));
+  return all;
+}
+
+scheduler::verdict throwing_verdict(const parameters& set) {
+  return set.text("stops") == "behind" ? needs_fair_holders(set) : needs_turns(set);
 }
 
 std::vector<parameter> stop_parameters() {
@@ -373,10 +393,11 @@ HEDDLE_SCENARIO(run_service_posts,
                  .parameters = service_parameters(2, 2, 4, 3),
                  .expected = needs_fair_clients});
 
-HEDDLE_SCENARIO(run_throwing_handler, {.name = "service.throwing-handler",
-                                       .summary = "handlers and host functions that throw, and opcodes without handler",
-                                       .parameters = service_parameters(2, 2, 4, 1),
-                                       .expected = needs_fair_holders,
-                                       .proofs = {"waves=1 lanes=1 ports=1 polls=0"}});
+HEDDLE_SCENARIO(run_throwing_handler,
+                {.name = "service.throwing-handler",
+                 .summary = "handlers and host functions that throw, and opcodes without handler",
+                 .parameters = throwing_parameters(),
+                 .expected = throwing_verdict,
+                 .proofs = {"waves=1 lanes=1 ports=1 polls=0", "waves=1 lanes=1 ports=1 polls=0 stops=meanwhile"}});
 
 }  // namespace heddle::tests

@@ -113,6 +113,8 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of(
           "step", "wave", {"wave", "lane"},
           "what one step is where lanes of a wave stand together: an operation of all of them, or of one"),
+      parameter::one_of("barriers", "aligned", {"aligned", "any"},
+                        "whether all lanes of a wave have to come to __syncthreads() at one line"),
       parameter::number("partings", 2, 0, 1000, "",
                         "how often in a run lanes that stand together are parted though the program does not part them "
                         "(convergence independent, step wave)"),
@@ -259,6 +261,7 @@ settings settings::from(const parameters& values) {
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
   const std::string& order = values.text("arms");
   read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
+  read.barriers_aligned = values.text("barriers") == "aligned";
   read.step = values.text("step") == "wave" ? wave_step::wave : wave_step::lane;
   read.partings = values.count("partings");
   read.progress = parse_progress_model(values.text("progress"));

@@ -156,7 +156,8 @@ struct settings {
   sim::convergence convergence = sim::convergence::independent;
   sim::arms arms = sim::arms::then_first;
   wave_step step = wave_step::wave;
-  uint32_t partings = 0;  ///< times in a run that lanes are parted which the program keeps together
+  bool barriers_aligned = true;  ///< lanes of a wave come to a barrier of the block at one place
+  uint32_t partings = 0;         ///< times in a run that lanes are parted which the program keeps together
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that each device holds at a time
   uint32_t devices = 1;         ///< GPUs

@@ -69,12 +69,18 @@ class basic_port {
   /// handler has thrown, there is none, or it does not mirror this end. A checked build traps in the last case.
   HEDDLE_FUNCTION bool unanswered() const { return unanswered_; }
 
-  /// A server's port: closes it without an answer. A client that waits for one is told so (unanswered).
+  /// A server's port: whether this end has given the call up, because its client did not go on (set_patience, basic_server::give_up).
+  HEDDLE_FUNCTION bool given_up() const { return given_up_; }
+
+  /// A server's port: closes it without an answer. A client that waits for one is told so (unanswered). Of a port that is not open it does
+  /// nothing.
   HEDDLE_FUNCTION void refuse() {
     static_assert(Side == side::server, "a client closes a port by close() or its destructor");
+    if (!open_) return;
     refused_ = true;
-    open_ = false;
     leave();
+    open_ = false;
+    ended_ = true;
   }
 
   /// A server's port, where Check::may_end: ends the port for good when it closes, whatever its client sends next. What was sent is
@@ -254,6 +260,7 @@ class basic_port {
     if constexpr (Side == side::client || Check::may_end) {
       inbox = Target::broadcast(mask_, inbox);
       ended_ = !end_.boxes().owns(inbox, outbox_);
+      given_up_ = Side == side::server && ended_;
     }
     Target::sync_lanes(mask_);
     if (ended_) return;
@@ -320,12 +327,15 @@ class basic_port {
 
   // -- checks ---------------------------------------------------------------------------------------------------------------
 
-  HEDDLE_FUNCTION uint32_t stamp(hand_over_kind kind) const { return step_ << 2 | static_cast<uint32_t>(kind); }
+  HEDDLE_FUNCTION static uint32_t stamp_of(uint32_t step) { return step << 2; }
+  HEDDLE_FUNCTION uint32_t stamp(hand_over_kind kind) const { return stamp_of(step_) | static_cast<uint32_t>(kind); }
 
   /// The other end's count of hand-overs must be ours and one more.
   HEDDLE_FUNCTION void check_step() {
     const uint32_t theirs = end_.template header_of<other(Side)>(index_).step;
-    require<Target, Check>(theirs >> 2 == step_ + 1, "the two ends of a port do not mirror each other: steps differ");
+    // The count travels without its two upper bits.
+    require<Target, Check>(((theirs ^ stamp_of(step_ + 1)) >> 2) == 0,
+                           "the two ends of a port do not mirror each other: steps differ");
     ++step_;
     kind_ = static_cast<hand_over_kind>(theirs & 3);
   }
@@ -371,6 +381,7 @@ class basic_port {
   bool ended_ = false;
   bool unanswered_ = false;
   bool refused_ = false;
+  bool given_up_ = false;
   bool ends_ = false;
 };
 

@@ -52,7 +52,8 @@ class process {
   HEDDLE_FUNCTION decltype(auto) packet_of(uint32_t port, uint32_t lane) const {
     packet* const of_port = packets_of<Writer>(port);
     if constexpr (Check::by_word)
-      return word_packet(of_port->words + lane, shape_.lanes);
+      return word_packet(reinterpret_cast<uint64_t*>(of_port) + lane,
+                         shape_.lanes);  // the words of all lanes, not of one packet
     else
       return (of_port[lane]);
   }

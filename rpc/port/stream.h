@@ -86,6 +86,7 @@ struct stage {
 
 template <typename Packet>
 HEDDLE_FUNCTION inline void write_piece(Packet& to, const void* buffer, const piece& part) {
+  if (part.size_bytes == 0) return;  // an empty buffer may be null
   const auto* from = static_cast<const unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
   uint32_t n = part.first_word;
@@ -104,6 +105,7 @@ HEDDLE_FUNCTION inline void write_piece(Packet& to, const void* buffer, const pi
 
 template <typename Packet>
 HEDDLE_FUNCTION inline void read_piece(const Packet& from, void* buffer, const piece& part) {
+  if (part.size_bytes == 0) return;
   auto* to = static_cast<unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
   uint32_t n = part.first_word;

@@ -302,7 +302,8 @@ HEDDLE_FUNCTION inline char* heddle_fgets(const heddle_host& host, char* line, i
       break;
     }
   }
-  if (count == 0) return nullptr;
+  // Room for the end alone is room enough for nothing.
+  if (count == 0 && size != 1) return nullptr;
   line[count] = 0;
   return line;
 }
@@ -318,7 +319,7 @@ HEDDLE_FUNCTION inline int heddle_fseek(const heddle_host& host, heddle_FILE* fi
       host.seek(heddle::rpc::detail::file_of(file), offset, static_cast<heddle::rpc::seek_origin>(origin)).ok());
 }
 HEDDLE_FUNCTION inline long long heddle_ftell(const heddle_host& host, heddle_FILE* file) {
-  const auto answer = host.seek(heddle::rpc::detail::file_of(file), 0, heddle::rpc::seek_origin::here);
+  const auto answer = host.position(heddle::rpc::detail::file_of(file));
   return answer.ok() ? static_cast<long long>(answer.value) : -1;
 }
 HEDDLE_FUNCTION inline int heddle_feof(const heddle_host& host, heddle_FILE* file) {

@@ -92,13 +92,15 @@ class basic_service_client {
     const service_request head{in.handle, static_cast<uint64_t>(offset_bytes), static_cast<uint64_t>(origin)};
     return ask<opcode::seek>({view_of(head)});
   }
+  /// The answer's value is the file's position, from its start; nothing changes.
+  HEDDLE_FUNCTION service_answer position(file in) const { return ask_state(in, file_question::position); }
   HEDDLE_FUNCTION service_answer flush(file which) const {
     const service_request head{which.handle, 0, 0};
     return ask<opcode::flush>({view_of(head)});
   }
   /// Whether the last read came to the file's end: the answer's value is 1 or 0.
   HEDDLE_FUNCTION service_answer at_end(file in) const { return ask_state(in, file_question::at_end); }
-  /// Whether a read or a write has failed since the file was opened, was cleared or was read again: the answer's value is 1 or 0.
+  /// Whether a read or a write has failed since the file was opened or was cleared: the answer's value is 1 or 0.
   HEDDLE_FUNCTION service_answer has_failed(file in) const { return ask_state(in, file_question::has_failed); }
   /// Neither, from now on.
   HEDDLE_FUNCTION service_answer clear(file in) const { return ask_state(in, file_question::clear); }

@@ -234,19 +234,20 @@ class service_handlers {
     if (file == nullptr) return {service_status::bad_handle};
     const auto data = to.add(head.value);
     if (!data) return {service_status::too_large};
-    clearerr(file.get());
+    const bool had_failed = ferror(file.get()) != 0;
+    errno = 0;
     const size_t taken = fread(data->data(), 1, data->size(), file.get());
     to.shorten_last(*data, taken);
-    if (taken < head.value && ferror(file.get()) != 0) return failed(taken);
+    if (taken < head.value && ferror(file.get()) != 0 && (!had_failed || errno != 0)) return failed(taken);
     return {service_status::ok, 0, taken};
   }
 
   service_answer state(const service_request& head) const {
-    if (head.value > static_cast<uint64_t>(file_question::unread)) return {service_status::malformed};
+    if (head.value > static_cast<uint64_t>(file_question::position)) return {service_status::malformed};
     const auto asked = static_cast<file_question>(head.value);
     // Flags of the host's own streams are the host's to change, and its input is the client's where the limits say so.
     const bool is_output = head.subject == standard_output.handle || head.subject == standard_error.handle;
-    if (is_output && (asked == file_question::clear || asked == file_question::unread))
+    if (is_output && asked != file_question::at_end && asked != file_question::has_failed)
       return {service_status::refused};
     if (head.subject == standard_input.handle && !limits_.input) return {service_status::refused};
     const auto file = files_.find(head.subject);
@@ -257,6 +258,10 @@ class service_handlers {
     if (asked == file_question::unread) {
       const int back = ungetc(static_cast<unsigned char>(head.extra), file.get());
       return back == EOF ? failed() : service_answer{service_status::ok, 0, static_cast<uint64_t>(back)};
+    }
+    if (asked == file_question::position) {
+      const off_t at = ftello(file.get());
+      return at < 0 ? failed() : service_answer{service_status::ok, 0, static_cast<uint64_t>(at)};
     }
     clearerr(file.get());
     return {service_status::ok};

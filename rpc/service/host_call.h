@@ -82,10 +82,11 @@ class host_calls {
  public:
   template <typename Function, typename Callable>
   result<void> add(uint64_t number, std::string name, Callable callable) {
+    // Shared: std::function holds what can be copied.
+    const auto held = std::make_shared<Callable>(std::move(callable));
     const auto [at, is_new] = calls_.try_emplace(
-        number, registered{name, detail::signature<Function>::hash(),
-                           [held = std::move(callable)](request_reader& from, answer_writer& to) mutable {
-                             return invoke(std::type_identity<Function>{}, held, from, to);
+        number, registered{name, detail::signature<Function>::hash(), [held](request_reader& from, answer_writer& to) {
+                             return invoke(std::type_identity<Function>{}, *held, from, to);
                            }});
     if (is_new) return {};
     return error{"service::add", std::move(name), "taken",

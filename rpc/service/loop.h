@@ -91,7 +91,7 @@ class service_loop {
         count(thrown_);
         opened.refuse();
       }
-      if (opened.ended()) count(given_up_);
+      if (opened.given_up()) count(given_up_);
     }
     // The port is closed: the client has its answer.
     if (end.wanted) (void)handlers_->has_thrown("what ends the program", [&] { handlers_->end_program(end); });

@@ -32,7 +32,8 @@ struct print_conversion {
 
   std::string flags;
   int width = none;
-  int precision = none;  ///< a negative one is none, printf(3)
+  int precision = none;     ///< a negative one is none, printf(3)
+  uint32_t most_bytes = 8;  ///< of a number
   char letter = 0;
 };
 
@@ -83,8 +84,10 @@ class print_formatter {
       one.precision = 0;
       if (!take_number(format, one.precision)) return false;
     }
-    // The argument says how long it is.
-    while (!format.empty() && strchr("hlqjztL", format.front()) != nullptr) format.remove_prefix(1);
+    // The argument says how long it is; `h` and `hh` print less of it.
+    const size_t length = std::min(format.find_first_not_of("hlqjztL"), format.size());
+    if (format.starts_with("h")) one.most_bytes = format.starts_with("hh") ? 1 : 2;
+    format.remove_prefix(length);
     if (format.empty()) return false;
     one.letter = format.front();
     format.remove_prefix(1);
@@ -117,8 +120,8 @@ class print_formatter {
   static bool is_number(const print_argument& argument) {
     return argument.kind == print_kind::signed_number || argument.kind == print_kind::unsigned_number;
   }
-  static int64_t signed_value(const print_argument& argument) {
-    switch (argument.size_bytes) {
+  static int64_t signed_value(const print_argument& argument, uint32_t most_bytes = 8) {
+    switch (std::min(argument.size_bytes, most_bytes)) {
       case 1:
         return static_cast<int8_t>(argument.value);
       case 2:
@@ -129,8 +132,8 @@ class print_formatter {
         return static_cast<int64_t>(argument.value);
     }
   }
-  static uint64_t unsigned_value(const print_argument& argument) {
-    switch (argument.size_bytes) {
+  static uint64_t unsigned_value(const print_argument& argument, uint32_t most_bytes) {
+    switch (std::min(argument.size_bytes, most_bytes)) {
       case 1:
         return static_cast<uint8_t>(argument.value);
       case 2:
@@ -146,14 +149,15 @@ class print_formatter {
     switch (one.letter) {
       case 'd':
       case 'i':
-        return is_number(argument) && print(one, "ll", static_cast<long long>(signed_value(argument)));
+        return is_number(argument) && print(one, "ll", static_cast<long long>(signed_value(argument, one.most_bytes)));
       case 'u':
       case 'o':
       case 'x':
       case 'X':
       case 'b':  // C23, and glibc from 2.35
       case 'B':
-        return is_number(argument) && print(one, "ll", static_cast<unsigned long long>(unsigned_value(argument)));
+        return is_number(argument) &&
+               print(one, "ll", static_cast<unsigned long long>(unsigned_value(argument, one.most_bytes)));
       case 'c':
         return is_number(argument) && print(one, "", static_cast<int>(static_cast<unsigned char>(argument.value)));
       case 'f':

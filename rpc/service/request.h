@@ -18,7 +18,7 @@
 //   abort                   bytes of text                      text
 //   allocate                bytes                                                         address
 //   free          address
-//   file_state    file      file_question    character                                    1 or 0; the character
+//   file_state    file      file_question    character                                    1 or 0; the character; the position
 //   clock                   clock_kind                                                    nanoseconds
 //   environment             bytes of name    bytes wanted      name                       bytes of the value; as many as fit
 //   post_write, post_print, post_call: as write, print, host_call, without an answer: the server closes the port when it has carried them out
@@ -80,6 +80,7 @@ enum class file_question : uint64_t {
   has_failed = 1,  ///< ferror(3)
   clear = 2,       ///< clearerr(3)
   unread = 3,      ///< ungetc(3)
+  position = 4,    ///< ftell(3)
 };
 
 enum class clock_kind : uint64_t {

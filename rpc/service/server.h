@@ -126,8 +126,8 @@ class basic_service {
   // -- before start ---------------------------------------------------------------------------------------------------------
 
   /// Registers a host function under a number below 2^63, or under a name. `Function` is its type, such as
-  /// `int(span<char>, int)`; `callable` may be anything that can be called so, by several threads at a time where there
-  /// are several servers. An error, when the number or the name is taken, or when the service runs.
+  /// `int(span<char>, int)`; `callable` may be anything that can be called so, also what can only be moved, by several
+  /// threads at a time where there are several servers. An error, when the number or the name is taken, or when the service runs.
   template <typename Function, std::integral Number, typename Callable>
   result<void> add(Number number, Callable callable) {
     const auto wide = static_cast<uint64_t>(number);
@@ -168,14 +168,20 @@ class basic_service {
   }
 
   /// Has the threads end as soon as every call that was sent before is answered; a call that comes later is answered
-  /// `ended`. Returns at once. Any thread may call, also one that is inside a handler.
-  void stop() { loop_->stop(); }
+  /// `ended`. Returns at once. Any thread may call, also one that is inside a handler. Of a service that was not started every call is `ended`.
+  void stop() {
+    loop_->stop();
+    if (has_started_) return;
+    // No thread will.
+    give_up();
+    (void)loop_->server().try_end();
+  }
 
   /// Gives up the calls whose clients do not go on, and what lies in other ports: for clients that have died. Any
   /// thread may call, after stop. A host function that runs is waited for all the same.
   void give_up() { loop_->server().give_up(); }
 
-  /// Waits until the threads have ended; not from inside a handler. After about `patience_ns` gives up what still
+  /// Waits until the threads have ended, behind stop(); not from inside a handler. After about `patience_ns` gives up what still
   /// hangs, and answers false.
   bool join(uint64_t patience_ns = no_timeout) {
     bool drained = true;

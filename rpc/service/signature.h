@@ -65,11 +65,20 @@ inline constexpr uint64_t null_size = ~uint64_t{0};
 /// How an argument travels. Values: their bytes. Spans and texts: a word with the count of elements, or null_size, then the elements.
 enum class argument_kind : uint64_t { value = 1, span_in = 2, span_both = 3, text = 4 };
 
+/// What names memory of another object: std::string_view, std::span and their like.
+template <typename T>
+concept is_view = !__is_aggregate(T) && requires(const T& of) {
+  *of.data();
+  of.size();
+};
+
 template <typename T>
 struct argument_traits {
   static_assert(
       !types::is_pointer_v<T>,
       "an address of one side means nothing on the other: pass a heddle::rpc::span, or const char* for a text");
+  static_assert(!is_view<T>,
+                "a view of one side means nothing on the other: pass a heddle::rpc::span, or const char* for a text");
   static_assert(types::is_trivially_copyable_v<T> && !types::is_reference_v<T>,
                 "arguments and results of host calls are copied byte by byte");
   static constexpr argument_kind kind = argument_kind::value;
@@ -84,6 +93,11 @@ struct argument_traits<span<T>> {
   static_assert(alignof(element) <= 8, "parts of a request are aligned to words of 8 bytes");
   static constexpr argument_kind kind = types::is_const_v<T> ? argument_kind::span_in : argument_kind::span_both;
 };
+
+template <typename T>
+inline constexpr bool is_span = false;
+template <typename T>
+inline constexpr bool is_span<span<T>> = true;
 
 template <>
 struct argument_traits<const char*> {
@@ -113,7 +127,8 @@ template <typename Result, typename... Arguments>
 struct signature<Result(Arguments...)> {
   using result = Result;
   static_assert(types::is_void_v<Result> || types::is_trivially_copyable_v<Result>, "a result is copied byte by byte");
-  static_assert(!types::is_pointer_v<Result>, "an address of the host means nothing to a kernel");
+  static_assert(!types::is_pointer_v<Result> && !is_view<Result> && !is_span<Result>,
+                "an address of the host means nothing to a kernel: have the host fill a span that the kernel passes");
 
   /// Equal on both ends when they agree on how many arguments there are, and on kind, size and class of each and of the result.
   HEDDLE_FUNCTION static constexpr uint64_t hash() {

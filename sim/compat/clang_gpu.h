@@ -45,7 +45,7 @@ HEDDLE_COMPAT_INLINE uint64_t __gpu_ballot(uint64_t mask, bool predicate) {
 }
 HEDDLE_COMPAT_INLINE void __gpu_sync_lane(uint64_t mask) { ::heddle::sim::runtime::sync_live(mask); }
 HEDDLE_COMPAT_INLINE void __gpu_sync_threads() {
-  ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false);
+  ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false, true);
 }
 HEDDLE_COMPAT_INLINE void __gpu_thread_suspend() { ::heddle::sim::runtime::pause(); }
 

@@ -45,7 +45,10 @@ HEDDLE_COMPAT_INLINE T moved(uint64_t mask, const T& value, uint32_t source) {
 class thread_block {
  public:
   static constexpr ::heddle::scope reach = ::heddle::scope::block;
-  HEDDLE_COMPAT_INLINE static void sync() { __syncthreads(); }
+  /// As barrier.sync: lanes of a wave may come from different places.
+  HEDDLE_COMPAT_INLINE static void sync() {
+    ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false);
+  }
   HEDDLE_COMPAT_INLINE static unsigned int thread_rank() {
     const ::heddle::sim::grid_position here = ::heddle::sim::runtime::position();
     return detail::rank_in(here.thread, here.block_size);

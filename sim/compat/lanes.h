@@ -86,19 +86,19 @@ HEDDLE_COMPAT_INLINE int __all_sync(unsigned long long mask, int predicate) {
 }
 
 HEDDLE_COMPAT_INLINE void __syncthreads() {
-  ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false);
+  ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false, true);
 }
 HEDDLE_COMPAT_INLINE int __syncthreads_count(int predicate) {
   return static_cast<int>(
-      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::count, predicate != 0));
+      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::count, predicate != 0, true));
 }
 HEDDLE_COMPAT_INLINE int __syncthreads_and(int predicate) {
   return static_cast<int>(
-      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::all, predicate != 0));
+      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::all, predicate != 0, true));
 }
 HEDDLE_COMPAT_INLINE int __syncthreads_or(int predicate) {
   return static_cast<int>(
-      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::any, predicate != 0));
+      ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::any, predicate != 0, true));
 }
 
 // Fences of sequential consistency. (CUDA C++ Programming Guide, "Memory Fence Functions".)

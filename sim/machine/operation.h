@@ -93,6 +93,7 @@ struct operation {
   memory_order order = memory_order::relaxed;
   scope reach = scope::system;
   bool without_ended = false;  ///< of a collective: lanes of the mask that have ended are not waited for
+  bool aligned = false;        ///< of a block barrier: all lanes of a wave come to the same one
   uint32_t size_bytes = 0;
   const void* address = nullptr;
   uint64_t mask = 0;             ///< of a collective

@@ -103,12 +103,13 @@ uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) {
   return collective_of_live(operation_kind::shuffle, "a shuffle", mask, value, source, from);
 }
 
-uint32_t block_barrier(barrier_kind kind, bool predicate) {
+uint32_t block_barrier(barrier_kind kind, bool predicate, bool aligned) {
   const caller from = HEDDLE_CALLER;
   lane& self = device_lane("a barrier of a block", from);
   const entered inside(self);
   operation made = operation_of(operation_kind::block_barrier, from);
   made.mask = static_cast<uint64_t>(kind);
+  made.aligned = aligned;
   const uint64_t came = execution::instance->barrier(self, made, predicate ? 1 : 0);
   const auto lanes = static_cast<uint32_t>(came);
   const auto holds = static_cast<uint32_t>(came >> 32);

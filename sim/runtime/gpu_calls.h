@@ -28,7 +28,8 @@ uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source);
 
 enum class barrier_kind : uint8_t { plain, count, all, any };
 /// The block's barrier. How many lanes gave a predicate that holds; for `all` and `any`, whether that is all of them or at least one.
-uint32_t block_barrier(barrier_kind kind, bool predicate);
+/// `aligned`: all lanes of a wave have to come to it at one place in the program, as to __syncthreads().
+uint32_t block_barrier(barrier_kind kind, bool predicate, bool aligned = false);
 
 /// The barrier of the cluster, in two steps: what lanes have done before they arrive, with `release`, comes before what those do that have
 /// waited, with `acquire`. (PTX ISA, "barrier.cluster".)

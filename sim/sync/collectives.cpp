@@ -188,9 +188,47 @@ uint32_t collectives::live_lanes_of_block(const wave& of) const {
   return live;
 }
 
+// Code that the compiler has duplicated is one place: lines are compared, and not addresses.
+bool collectives::is_one_place(const void* one, const void* other) {
+  if (one == other) return true;
+  if (one > other) std::swap(one, other);
+  const auto [known, fresh] = one_place_.try_emplace({one, other}, true);
+  if (fresh) {
+    const std::vector<source_line> lines = inlined_at(one);
+    const std::vector<source_line> others = inlined_at(other);
+    known->second = std::equal(lines.begin(), lines.end(), others.begin(), others.end(),
+                               [](const source_line& a, const source_line& b) { return a.where() == b.where(); });
+  }
+  return known->second;
+}
+
+std::string collectives::line_in_program(const void* place) {
+  for (const source_line& line : inlined_at(place))
+    if (!is_plumbing(line)) return line.where();
+  return {};
+}
+
+void collectives::check_aligned(lane& self) {
+  for (const lane* other : self.of->lanes) {
+    if (other->state != lane_state::at_collective || other->pending.kind != operation_kind::block_barrier ||
+        !other->pending.aligned)
+      continue;
+    std::string where;
+    core_.aside(self, [&] {
+      if (!is_one_place(self.pending.place, other->pending.place)) where = line_in_program(other->pending.place);
+    });
+    if (where.empty()) continue;
+    core_.end(self, verdict::mask,
+              name_of(self) + " comes to a barrier of its block at another line than " + name_of(*other) +
+                  " of its wave, which waits at " + where +
+                  ": all lanes of a wave come to one and the same (setting barriers)");
+  }
+}
+
 collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) {
   wave& of = *self.of;
   block_state& block = of.runs->state_of(of.block);
+  if (block.at_barrier != 0 && self.pending.aligned && core_.machine.barriers_aligned) check_aligned(self);
   for (uint32_t n = 0; block.at_barrier != 0 && n < of.runs->waves_per_block; ++n)
     for (const lane* other : wave_of_block(of, n).lanes)
       if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&

@@ -5,6 +5,9 @@
 #include <heddle/sim/machine/kernel.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -72,6 +75,10 @@ class collectives {
   void order(wave& of, uint64_t mask, operation_kind kind);
   uint32_t live_lanes_of_block(const wave& of) const;
   void leave_used_barrier(wave& of);
+  /// Ends the run where a sibling waits at a barrier of another place.
+  [[gnu::noinline]] void check_aligned(lane& self);
+  bool is_one_place(const void* one, const void* other);
+  static std::string line_in_program(const void* place);
   void complete_barrier(const wave& of, block_state& block);
   wave& wave_of_block(const wave& of, uint32_t n) const { return wave_of_block(*of.runs, of.block, n); }
   wave& wave_of_block(const launched_kernel& runs, uint32_t block, uint32_t n) const {
@@ -91,6 +98,8 @@ class collectives {
   run_core& core_;
   uint64_t opened_ = 0;
   std::vector<lane*> meeting_;  ///< of the barrier that completes
+  std::map<std::pair<const void*, const void*>, bool>
+      one_place_;  ///< of return addresses, whether they are of one place in the source
 };
 
 }  // namespace heddle::sim

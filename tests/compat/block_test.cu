@@ -220,6 +220,73 @@ TEST(cuda_block, cannot_mix_kinds_of_barriers) {
   EXPECT_TRUE(always(verdict::mask, scoped().run_many(at_two_kinds_of_barrier, 20)));
 }
 
+// -- lanes of a wave that come from several places ----------------------------------------------------------------------------------
+
+constexpr int first_barrier = __LINE__ + 4;
+constexpr int second_barrier = __LINE__ + 5;
+__global__ void parts_at_barrier(int* words) {
+  if (threadIdx.x % 2 == 0) {
+    __syncthreads();
+    words[threadIdx.x] = 1;
+  } else {
+    __syncthreads();
+    words[threadIdx.x] = 2;
+  }
+}
+/// A step of the tree fewer for each lane that has nothing left to add.
+__global__ void sums_up(int* words, bool all_come) {
+  __shared__ int tree[8];
+  tree[threadIdx.x] = words[threadIdx.x];
+  __syncthreads();
+  for (unsigned half = 4; half > 0; half /= 2) {
+    if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
+    if (all_come || threadIdx.x < half) __syncthreads();
+  }
+  __syncthreads();
+  words[threadIdx.x] = tree[0];
+}
+__global__ void parts_in_group(int* words) {
+  if (threadIdx.x % 2 == 0) {
+    cooperative_groups::this_thread_block().sync();
+    words[threadIdx.x] = 1;
+  } else {
+    cooperative_groups::this_thread_block().sync();
+    words[threadIdx.x] = 2;
+  }
+}
+/// Warps may part: each has its own instruction.
+__global__ void parts_by_warp(int* words) {
+  if (threadIdx.x / 32 == 0) {
+    __syncthreads();
+    words[threadIdx.x] = 1;
+  } else {
+    __syncthreads();
+    words[threadIdx.x] = 2;
+  }
+}
+
+TEST(cuda_block, has_all_lanes_of_a_wave_come_to_one_barrier) {
+  const auto runs = [](auto kernel, unsigned threads, auto... more) {
+    return [=] {
+      int* const words = on_device<int>(threads);
+      cudaMemset(words, 0, threads * sizeof(int));
+      kernel<<<1, threads>>>(words, more...);
+      cudaDeviceSynchronize();
+    };
+  };
+  const auto parted = runs(parts_at_barrier, 4);
+  EXPECT_TRUE(always(verdict::mask, scoped().run_many(parted, 50)));
+  const heddle::sim::outcome first = scoped().explain(parted);
+  EXPECT_TRUE(says(first.where + first.message, SIM_LINE(first_barrier))) << first.where << ": " << first.message;
+  EXPECT_TRUE(says(first.where + first.message, SIM_LINE(second_barrier))) << first.where << ": " << first.message;
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped", "barriers=any"}).run_many(parted, 50)));
+
+  EXPECT_GT(scoped().run_many(runs(sums_up, 8, false), 50).count(verdict::mask), 0u);
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(runs(sums_up, 8, true), 50)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(runs(parts_in_group, 4), 50)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(runs(parts_by_warp, 64), 10)));
+}
+
 TEST(cuda_block, hangs_in_lockstep_at_a_barrier_in_one_arm) {
   machine lockstep({"fidelity=scoped", "convergence=lockstep"});
   EXPECT_TRUE(always(verdict::deadlock, lockstep.run_many(at_two_kinds_of_barrier, 20)));

@@ -346,6 +346,26 @@ TEST(server_pool, serves_several_servers_with_fewer_threads_and_ends_them) {
   for (const one_set& each : sets) EXPECT_TRUE(each.ended);
 }
 
+TEST(server_pool, looks_also_where_it_is_to_look_without_a_break_and_starts_once) {
+  std::atomic<uint32_t> looks{0};
+  server_pool<host::target> pool;
+  pool.add([&](uint32_t) {
+    return server_pool<host::target>::source{[&] {
+                                               ++looks;
+                                               return false;
+                                             },
+                                             [] { return doorbell{0}; },
+                                             {}};
+  });
+  pool.start(1, {.polls = 1, .sleep_ns = 1'000'000}, 0);
+  while (looks.load() < 5) std::this_thread::yield();
+  pool.stop();
+  pool.join();
+  const result<void> again = pool.start(1, {}, 0, {});
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.why().line().find("make another pool"), std::string::npos);
+}
+
 TEST(server_pool, has_its_threads_run_where_it_is_told) {
   using here = host::target;
   const uint32_t last = own_processors().value().back();

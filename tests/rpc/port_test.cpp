@@ -82,6 +82,65 @@ TYPED_TEST(calls, are_told_when_there_is_no_answer) {
   no_answer(trusting, [](auto& server) { server.try_open(); });
 }
 
+TYPED_TEST(calls, that_were_refused_stay_so_when_their_port_ends) {
+  const auto no_answer = [](auto end_it) {
+    both_ends<TestFixture::lanes, may_end_and<checked>> ends(1);
+    auto server = ends.server();
+    auto port = ends.client().template open<test_opcode>();
+    port.send(fill_with(1));
+    end_it(server);
+    port.recv([](packet&, uint32_t) { ADD_FAILURE() << "a request comes back as its own answer"; });
+    EXPECT_TRUE(port.ended() && port.unanswered());
+    ends.leave_broken();
+  };
+  no_answer([](auto& server) {
+    auto port = server.try_open();
+    port.end_when_closed();
+    port.recv(leave);
+    port.refuse();
+  });
+  no_answer([](auto& server) {
+    server.try_open().refuse();
+    EXPECT_TRUE(server.try_end());
+  });
+}
+
+TYPED_TEST(calls, are_refused_once_and_not_behind_their_answer) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  server.try_open().refuse();  // none is there
+  const auto call = [&](auto serve, bool is_answered) {
+    auto port = ends.client().template open<test_opcode>();
+    port.send(fill_with(1));
+    auto served = server.try_open();
+    serve(served);
+    EXPECT_TRUE(served.ended() && !served);
+    served.send([](packet&, uint32_t) { ADD_FAILURE() << "the port is not this end's any more"; });
+    EXPECT_FALSE(served.given_up());
+    bool has_come = false;
+    port.recv([&](packet&, uint32_t) { has_come = true; });
+    EXPECT_EQ(has_come, is_answered);
+    EXPECT_EQ(port.unanswered(), !is_answered);
+  };
+  for (int n = 0; n < 3; ++n) {
+    call(
+        [](auto& port) {
+          port.recv_and_send(leave);
+          port.close();
+          port.refuse();
+        },
+        true);
+    call(
+        [](auto& port) {
+          port.recv(leave);
+          port.refuse();
+          port.refuse();
+        },
+        false);
+  }
+  EXPECT_TRUE(server.all_idle());
+}
+
 TYPED_TEST(calls, over_mailboxes_with_junk_in_them_are_made_once_each) {
   // A stray store of a kernel: bit 0 counts, and nothing else does.
   both_ends<TestFixture::lanes, unchecked> ends(1);

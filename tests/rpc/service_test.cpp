@@ -538,14 +538,14 @@ TEST_F(services_in_c, print_each_argument_by_its_conversion) {
       std::snprintf(expected, sizeof expected,
                     "%d %i %u %x %X %o|%hhd %hd %hhu %hu|%ld %lu %lld %llx|%jd %zu %td|%c%5c|%s %-6.2s|%p|%f %.2e %g "
                     "%a %Lf|%*d %-*.*f%%",
-                    -1, 2, 3u, 0xabu, 0xcdu, 8u, -5, -300, 200, 60000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
+                    -1, 2, 3u, 0xabu, 0xcdu, 8u, 300, -300, 200, 70000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
                     intmax_t{-10}, size_t{11}, ptrdiff_t{-12}, 'q', 'r', "text", "cut off", static_cast<void*>(this),
                     0.5, 1e10, 2.5, 1.0, 1.25L, 6, 42, 9, 2, 3.14159);
   const std::string here = file_after([&](heddle_FILE* out) {
     EXPECT_EQ(heddle_fprintf(host, out,
                              "%d %i %u %x %X %o|%hhd %hd %hhu %hu|%ld %lu %lld %llx|%jd %zu %td|%c%5c|%s %-6.2s|%p|%f "
                              "%.2e %g %a %Lf|%*d %-*.*f%%",
-                             -1, 2, 3u, 0xabu, 0xcdu, 8u, -5, -300, 200, 60000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
+                             -1, 2, 3u, 0xabu, 0xcdu, 8u, 300, -300, 200, 70000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
                              intmax_t{-10}, size_t{11}, ptrdiff_t{-12}, 'q', 'r', "text", "cut off",
                              static_cast<void*>(this), 0.5, 1e10, 2.5, 1.0, 1.25L, 6, 42, 9, 2, 3.14159),
               size);
@@ -579,6 +579,12 @@ TEST_F(services_in_c, read_write_and_seek_in_files) {
   EXPECT_EQ(heddle_fputs(host, "first\nsecond\n", file), 0);
   EXPECT_EQ(heddle_fwrite(host, "abcdef", 3, 2, file), 2U);
   EXPECT_EQ(heddle_ftell(host, file), 19);
+  char none = 'x';
+  EXPECT_EQ(heddle_fgets(host, &none, 1, file), &none) << "room for the end alone";
+  EXPECT_EQ(none, 0);
+  EXPECT_EQ(heddle_fgetc(host, file), -1);
+  EXPECT_EQ(heddle_ftell(host, file), 19);
+  EXPECT_EQ(heddle_feof(host, file), 1) << "to be told where it stands changes nothing";
   EXPECT_EQ(heddle_fseek(host, file, 0, 0), 0);
   EXPECT_EQ(heddle_fseek(host, file, 0, 3), -1);
   char line[10];
@@ -909,7 +915,7 @@ TEST(services_opcodes, of_users_have_handlers_and_of_nobody_are_counted) {
 
 TEST(services_stop, answers_what_was_sent_before_and_tells_who_comes_later) {
   running run;
-  run.host.add<int(int)>(1, [](int n) { return n + 1; }).value();
+  run.host.add<int(int)>(1, [one = std::make_unique<int>(1)](int n) { return n + *one; }).value();
   const client& at = run.at();
   EXPECT_EQ(at.call<int(int)>(1, 1).result, 2);
   run.host.stop();
@@ -918,6 +924,45 @@ TEST(services_stop, answers_what_was_sent_before_and_tells_who_comes_later) {
   EXPECT_EQ(late.answer.status, service_status::ended);
   EXPECT_EQ(late.result, 0);
   EXPECT_EQ(at.allocate(1), nullptr);
+}
+
+TEST(services_stop, tells_the_clients_of_a_service_that_was_never_started) {
+  host::device on;
+  service host(on, {.ports = 2, .lanes = 1});
+  host.add<int(int)>(1, [](int n) { return n + 1; }).value();
+  const client at = host.client();
+  service_answer waiting;
+  std::thread waits([&] { waiting = at.call<int(int)>(1, 1).answer; });
+  host.stop();
+  waits.join();
+  EXPECT_EQ(waiting.status, service_status::ended);
+  EXPECT_EQ(at.call<int(int)>(1, 1).answer.status, service_status::ended);
+  EXPECT_TRUE(host.join());
+}
+
+TEST(services_stop, counts_no_call_as_given_up_that_its_handler_has_closed) {
+  running run;
+  constexpr uint16_t opcode = user_opcode(4);
+  run.host
+      .on(opcode,
+          [](service::port& port) {
+            port.recv_and_send([](packet&, uint32_t) {});
+            port.close();
+            throw std::runtime_error("behind the answer");
+          })
+      .value();
+  const client& at = run.at();
+  for (int n = 0; n < 10; ++n) {
+    auto port = at.ports().open<opcode>();
+    bool has_come = false;
+    port.send([](packet&, uint32_t) {});
+    port.recv([&](packet&, uint32_t) { has_come = true; });
+    EXPECT_TRUE(has_come) << "the service goes on";
+  }
+  run.host.stop();
+  EXPECT_TRUE(run.host.join());
+  EXPECT_EQ(run.host.counts().given_up, 0u);
+  EXPECT_EQ(run.host.counts().thrown, 10u);
 }
 
 TEST(services_stop, may_be_asked_for_by_a_handler) {

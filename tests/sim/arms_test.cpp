@@ -136,6 +136,25 @@ TEST(arms, a_full_fence_orders_the_lanes_of_its_arm) {
   });
 }
 
+// Both arms of a macro stand on the line where it is used.
+#define WAITS_OR_STORES(wave_lane, of)                             \
+  if ((wave_lane) == 0) {                                          \
+    while (word<uint32_t>(of).load(acquire) == 0) target::pause(); \
+  } else {                                                         \
+    word<uint32_t>(of).store(1, release);                          \
+  }
+
+TEST(arms, that_stand_on_one_line_run_in_either_order) {
+  const program body = beside_host(
+      2, [](shared& at, uint32_t lane, uint32_t) { WAITS_OR_STORES(lane, at.flag.value) }, [](shared&, uint32_t) {});
+  for (const char* const arms : {"arms=then-first", "arms=else-first"}) {
+    machine on = scoped({"convergence=lockstep", arms});
+    const tally seen = on.run_many(body, 60);
+    EXPECT_GT(seen.count(verdict::deadlock), 0u) << arms;
+    EXPECT_GT(seen.count(verdict::ok), 0u) << arms;
+  }
+}
+
 TEST(arms, lanes_that_store_to_one_word_store_once) {
   // All lanes give the lock back; a second store of 0 would give back the next owner's.
   const auto body = [](uint32_t lanes) {

@@ -78,11 +78,12 @@ std::string_view group_of(std::string_view key) {
     size_t group;
   };
   static constexpr member members[] = {
-      {"fidelity", 0},    {"races", 0},     {"late", 0},   {"history", 0},  {"spurious", 0}, {"volatile", 0},
-      {"host_stack", 7},  {"host", 0},      {"fill", 0},   {"buffer", 3},   {"progress", 1}, {"starts", 1},
-      {"resident", 1},    {"places", 1},    {"evict", 1},  {"wakes", 1},    {"timeouts", 1}, {"starvation", 1},
-      {"convergence", 2}, {"arms", 2},      {"step", 2},   {"partings", 2}, {"link", 3},     {"driver", 4},
-      {"launches", 4},    {"doorbells", 5}, {"memory", 6}, {"points", 7},   {"budget", 7},   {"stack", 7}};
+      {"fidelity", 0},    {"races", 0},    {"late", 0},      {"history", 0},  {"spurious", 0}, {"volatile", 0},
+      {"host_stack", 7},  {"host", 0},     {"fill", 0},      {"buffer", 3},   {"progress", 1}, {"starts", 1},
+      {"resident", 1},    {"places", 1},   {"evict", 1},     {"wakes", 1},    {"timeouts", 1}, {"starvation", 1},
+      {"convergence", 2}, {"arms", 2},     {"step", 2},      {"barriers", 2}, {"partings", 2}, {"link", 3},
+      {"driver", 4},      {"launches", 4}, {"doorbells", 5}, {"memory", 6},   {"points", 7},   {"budget", 7},
+      {"stack", 7}};
   if (key.ends_with("_ns") || key.ends_with("_ps") || key == "link.latency") return groups[6];
   for (const member& each : members)
     if (key.starts_with(each.begin)) return groups[each.group];
