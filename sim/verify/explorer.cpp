@@ -52,6 +52,12 @@ void explorer::forget_path() {
 void explorer::begin_again() {
   forget_path();
   put_off_.clear();
+  paths_.clear();
+  from_beginning_ = true;
+  looks_ = false;
+  samples_ = {};
+  fresh_samples_.clear();
+  sample_each_ = 1;
 }
 
 void explorer::begin_to_follow(uint32_t state) {
@@ -66,6 +72,11 @@ uint32_t explorer::follow(const choice& asked) {
   notes_.is_new = asked_ + 1 >= way_.size();
   if (asked_ < way_.size()) return push_known(asked);
   follows_ = false;
+  if (looks_) {
+    const told_state told = tell_state(*execution::instance, {asked.kind, asked.count, 0});
+    if (told.whole) looked_at_ = told.key.key();
+    return scheduler::no_answer;
+  }
   deep_ = execution::instance->core().history.steps + steps_deep;
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
   fresh.state = followed_;
@@ -94,6 +105,10 @@ uint32_t explorer::push_known(const choice& asked) {
 // The first choice of the path: what lies behind it is most. What was put off is as much, and already apart.
 void explorer::give_work() {
   if (!known_.wants_work()) return;
+  if (!paths_.empty() && !paths_.front().empty()) {
+    if (known_.put_work(paths_.front().data(), paths_.front().size())) paths_.pop_front();
+    return;
+  }
   if (!put_off_.empty()) {
     if (known_.put_work(&put_off_.front(), sizeof(uint32_t))) put_off_.pop_front();
     return;
@@ -109,12 +124,15 @@ void explorer::give_work() {
 
 void explorer::take_work(const std::vector<std::byte>& given) {
   forget_path();
+  from_beginning_ = false;
   if (given.size() == sizeof(uint32_t)) {
     uint32_t state = no_state;
     std::memcpy(&state, given.data(), sizeof state);
     begin_to_follow(state);
     return;
   }
+  from_beginning_ = given.empty();
+  if (given.empty()) return;
   path_.resize(given.size() / sizeof(node));
   std::memcpy(static_cast<void*>(path_.data()), given.data(), given.size());
   taken_ = path_.size();
@@ -191,31 +209,33 @@ void explorer::add_answers(const execution& here, const answer& asked, key_maker
     if (path_[n - 1].given.kind != choice_kind::actor) to.add(path_[n - 1].given.picked);
 }
 
+explorer::told_state explorer::tell_state(execution& here, const answer& asked) {
+  told_state made;
+  here.core().aside(*here.core().choices.asks, [&] {
+    made.whole = visit_state(here, made.key);
+    if (!made.whole) return;
+    if (options_.also_told) options_.also_told(made.key);
+    made.common = made.key;
+    made.whole = visit_late(here, made.key);
+    // Within an operation, what has been answered in it counts. There a lane chooses among values, and by other numbers where it knows more.
+    if (asked.kind != choice_kind::actor)
+      add_answers(here, asked, made.key);
+    else if (made.whole && options_.cover_states && known_.find(made.key.key()) == no_state)
+      made.apart = visit_apart(here, made.common, facts_);
+  });
+  return made;
+}
+
 uint32_t explorer::push_state(node fresh) {
   if (!options_.match_states) return push(fresh);
   execution& here = *execution::instance;
-  key_maker key;
-  key_maker common;
-  bool told = false;
-  bool apart = false;
-  here.core().aside(*here.core().choices.asks, [&] {
-    told = visit_state(here, key);
-    if (!told) return;
-    if (options_.also_told) options_.also_told(key);
-    common = key;
-    told = visit_late(here, key);
-    // Within an operation, what has been answered in it counts. There a lane chooses among values, and by other numbers where it knows more.
-    if (fresh.given.kind != choice_kind::actor)
-      add_answers(here, fresh.given, key);
-    else if (told && options_.cover_states && known_.find(key.key()) == no_state)
-      apart = visit_apart(here, common, facts_);
-  });
-  if (!told) {
+  const told_state told = tell_state(here, fresh.given);
+  if (!told.whole) {
     matching_ = false;
     return push(fresh);
   }
-  const state_key shared = common.key();
-  if (!arrive_in(here, key.key(), apart ? &shared : nullptr, fresh)) return scheduler::no_answer;
+  const state_key shared = told.common.key();
+  if (!arrive_in(here, told.key.key(), told.apart ? &shared : nullptr, fresh)) return scheduler::no_answer;
   return push(fresh);
 }
 
@@ -250,6 +270,8 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   if (before != no_state) note_way(here, state, before);
   if (!is_new) return false;
   if (common != nullptr) known_.covers().add(*common, facts_, state);
+  hides_stores_ = hides_stores_ || !here.core().hidden.empty();
+  note_sample(state, key);
   if (here.core().history.steps > deep_) {
     put_off_.push_back(state);
     return false;
@@ -276,6 +298,9 @@ void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
 
 bool explorer::next() {
   taken_ = 0;
+  from_beginning_ = false;
+  // The run has come to its end before it came there.
+  if (follows_) leave_out(other_run);
   while (!path_.empty()) {
     node& last = path_.back();
     if (last.left != 0) {
@@ -285,6 +310,15 @@ bool explorer::next() {
     }
     if (last.state != no_state) operations_.resize(last.turns);
     path_.pop_back();
+  }
+  return take_next();
+}
+
+bool explorer::take_next() {
+  if (!paths_.empty()) {
+    take_work(paths_.front());
+    paths_.pop_front();
+    return true;
   }
   if (put_off_.empty()) return false;
   begin_to_follow(put_off_.front());

@@ -13,18 +13,32 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
+
+/// States whose keys one process has made: that another process makes the same keys shows that addresses mean the same there.
+struct state_samples {
+  struct sample {
+    uint32_t state = shared_states::none;
+    state_key key = {};
+  };
+  std::vector<sample> states;
+  /// As search_notes::variables was when these keys were made.
+  std::vector<std::pair<const void*, size_t>> variables;
+};
 
 /// Goes through the tree of choices: says what a run answers where it has been before, and takes the first answer where it has not.
 class explorer final : public scheduler::strategy {
   using answer = scheduler::answer;
   using choice = scheduler::choice;
   using choice_kind = scheduler::choice_kind;
+  using sample = state_samples::sample;
 
  public:
   explorer(const search_options& options, search_notes& notes, shared_states& known)
@@ -56,12 +70,48 @@ class explorer final : public scheduler::strategy {
   /// Goes on where another copy has left off, which give_work() has put there.
   void take_work(const std::vector<std::byte>& given);
 
+  // -- a search that is cut, and goes on in another process
+
+  /// What is still to be gone through.
+  struct frontier {
+    /// Ways from the beginning with the answers that have not been tried, as give_work() hands them on; an empty one is the beginning.
+    std::vector<std::vector<std::byte>> paths;
+    std::vector<uint32_t> put_off;
+    void add(const frontier& other);
+    /// As give_work() has put it there.
+    void add_work(const std::vector<std::byte>& given);
+    bool is_empty() const { return paths.empty() && put_off.empty(); }
+    /// Whether it is one of so many states.
+    bool is_of(uint32_t states) const;
+  };
+  /// Where the process stands, be it within a run, and what it has put off.
+  frontier left_to_do() const;
+  /// Begins with that, which is something.
+  void go_on(const frontier& left);
+  /// Begins with nothing: take_work() is to come.
+  void do_nothing();
+
+  /// Some of the states that this process has met.
+  const state_samples& samples() const { return samples_; }
+  /// Adds to them from now on.
+  void take_samples(state_samples samples);
+  /// One that has been met since; it is none as long as it is not kept.
+  std::optional<state_samples::sample> fresh_sample();
+  void keep_sample(const state_samples::sample& fresh);
+  /// The next run leads to the state, and ends there.
+  void begin_to_look_at(uint32_t state);
+  /// The key of the state that the run has come to; nothing where it has come to none.
+  const std::optional<state_key>& looked_at() const { return looked_at_; }
+
   /// The first reason why something was left out.
   const std::string& left_out() const { return left_out_; }
   void leave_out(std::string why) {
     if (left_out_.empty()) left_out_ = std::move(why);
   }
   bool is_matching() const { return matching_; }
+  /// Whether a key has what was stored to memory from malloc(), with the place where it lay: another process makes other keys without end.
+  bool hides_stores() const { return hides_stores_; }
+  void hide_stores() { hides_stores_ = true; }
   void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
     return known_.bytes() + put_off_.size() * sizeof(uint32_t) + path_.capacity() * sizeof(node) +
@@ -71,6 +121,7 @@ class explorer final : public scheduler::strategy {
  private:
   static constexpr uint32_t no_state = shared_states::none;
   static constexpr uint32_t no_lane = ~uint32_t{0};
+  static constexpr size_t most_samples = 128;
   /// How far runs go on behind a state that was put off, or the beginning.
   static constexpr uint64_t steps_deep = 500;
 
@@ -98,9 +149,20 @@ class explorer final : public scheduler::strategy {
   /// As push(fresh), of an answer that the way to the state has.
   uint32_t push_known(const choice& asked);
   void begin_to_follow(uint32_t state);
+  /// Leads to what comes next of what was put off or taken from another process; false when there is none.
+  bool take_next();
   void forget_path();
   /// In a state: no_answer where it was met before, or is put off.
   uint32_t push_state(node fresh);
+  /// The parts of a state's key.
+  struct told_state {
+    key_maker key;
+    key_maker common;    ///< what it has in common with others of which one may know more
+    bool whole = false;  ///< nothing is left out of the key
+    bool apart = false;  ///< facts_ are what is known in it
+  };
+  told_state tell_state(execution& here, const answer& asked);
+  void note_sample(uint32_t state, const state_key& key);
   uint32_t push(node fresh) {
     fresh.step = execution::instance->core().history.steps;
     path_.push_back(fresh);
@@ -142,6 +204,7 @@ class explorer final : public scheduler::strategy {
   std::vector<uint8_t> way_;    ///< the answers to it
   uint64_t deep_ = steps_deep;  ///< states that are met in a later step than this are put off
   bool matching_ = true;
+  bool hides_stores_ = false;
   bool declined_ = false;
   std::vector<uint8_t> answers_;
   known_facts facts_;
@@ -150,6 +213,14 @@ class explorer final : public scheduler::strategy {
   /// something or behind it, it is where it was.
   std::unordered_set<state_key> repeating_loads_;
   std::string left_out_;
+  std::deque<std::vector<std::byte>> paths_;  ///< of other processes
+  bool from_beginning_ = true;                ///< the run that begins there has not been made
+  state_samples samples_;
+  std::vector<sample> fresh_samples_;
+  bool takes_samples_ = options_.saves_to != nullptr;
+  uint32_t sample_each_ = 1;  ///< of so many states one is a sample
+  bool looks_ = false;        ///< the run that comes next only looks at followed_
+  std::optional<state_key> looked_at_;
 };
 
 }  // namespace heddle::sim

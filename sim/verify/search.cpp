@@ -1,10 +1,14 @@
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/judge/judge.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/verify/explorer.h>
-#include <heddle/sim/verify/fair_cycles.h>
+#include <heddle/sim/verify/into_cycle.h>
+#include <heddle/sim/verify/one_depth.h>
+#include <heddle/sim/verify/saved_search.h>
 #include <heddle/sim/verify/search.h>
+#include <heddle/sim/verify/search_bounds.h>
+#include <heddle/sim/verify/shaken_heap.h>
+#include <heddle/sim/verify/warm_up.h>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,130 +18,15 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace heddle::sim {
 namespace {
 
-using scheduler::choice;
-using scheduler::choice_kind;
-
-/// Leads to a state, and from there on gives turns to the lanes that are promised some, until the run's end game shows that they repeat
-/// themselves for ever.
-class into_cycle final : public scheduler::strategy {
- public:
-  /// `steps` until the end game begins; 0: the run only goes as far as the state.
-  into_cycle(std::vector<uint8_t> answers, uint64_t steps) : answers_(std::move(answers)), steps_(steps) {}
-
-  void begin(uint64_t) override { next_ = drawn_ = 0; }
-  bool draws_end_game() const override { return steps_ != 0; }
-  std::string_view name() const override { return "verify"; }
-  uint32_t pick(const choice& asked) override {
-    if (asked.kind == choice_kind::end) return pick_end(asked.count);
-    if (next_ < answers_.size()) return answers_[next_++];
-    if (steps_ == 0) return scheduler::no_answer;
-    // What is under way arrives.
-    if (asked.kind == choice_kind::arrive) return asked.count == 2 ? 1 : 0;
-    if (asked.kind != choice_kind::actor) return 0;
-    // All that are promised a turn, one after the other.
-    uint32_t best = 0;
-    for (uint32_t n = 1; n < asked.count; ++n) {
-      const scheduler::candidate one = asked.candidates[n];
-      const scheduler::candidate other = asked.candidates[best];
-      if (one.guaranteed != other.guaranteed ? one.guaranteed : one.operations < other.operations) best = n;
-    }
-    return best;
-  }
-
- private:
-  // As execution::draw_end_game asks: the number of the power of two, what is added to it, then the rhythm; which is one turn for each.
-  uint32_t pick_end(uint32_t count) {
-    switch (drawn_++) {
-      case 0: {
-        uint32_t place = 0;
-        while (place + 1 < end_game_octaves.size() && (uint64_t{2} << end_game_octaves[place]) <= steps_ + 1) ++place;
-        octave_ = end_game_octaves[place];
-        return place;
-      }
-      case 1: {
-        const uint64_t low = uint64_t{1} << octave_;
-        return steps_ + 1 <= low ? 0 : static_cast<uint32_t>(std::min<uint64_t>(steps_ + 1 - low, count - 1));
-      }
-      default:
-        return 0;
-    }
-  }
-
-  std::vector<uint8_t> answers_;
-  uint64_t steps_;
-  size_t next_ = 0;
-  uint32_t drawn_ = 0;
-  uint32_t octave_ = 0;
-};
-
-/// What a program and its libraries keep from their first run on, such as variables that are initialised when they are met, is not to be
-/// part of a run that is gone through. Then a few runs begin the notes: with each thing that is noted later, the search begins again.
-/// Ends early with a run that stands still, each of which takes as long as a run may, and when the search is to stop.
-void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run, const search_options& options,
-             search_notes& notes) {
-  constexpr uint64_t runs = 8;
-  constexpr uint64_t noted_runs = 100;
-  constexpr uint64_t noted_steps = 30'000;
-  std::string error;
-  const auto deciding = scheduler::make_strategy("random", error);
-  scheduler::choice_source choices;
-  uint64_t steps = 0;
-  for (uint64_t seed = 1; seed <= runs + noted_runs && steps < noted_steps; ++seed) {
-    explore(seed <= runs ? nullptr : &notes);
-    choices.begin(*deciding, seed);
-    const outcome ended = run(choices);
-    steps += ended.steps;
-    if (ended.verdict == scheduler::verdict::stuck) break;
-    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
-  }
-  // Of these only the search itself tells.
-  notes.freed_under_access = notes.forgot = notes.grown = false;
-  notes.quiet.refuted();
-  notes.quiet.begin_again();
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// The bound that was hit; empty when none was.
-std::string bound_hit(const search_options& options, const search_result& so_far) {
-  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) return search_was_stopped;
-  if (options.states_max != 0 && so_far.states >= options.states_max)
-    return std::to_string(options.states_max) + " states";
-  if (options.runs_max != 0 && so_far.runs >= options.runs_max) return std::to_string(options.runs_max) + " runs";
-  if (options.bytes_max != 0 && so_far.bytes >= options.bytes_max)
-    return std::to_string(options.bytes_max >> 20) + " MiB of states";
-  if (options.seconds_max > 0 && so_far.seconds >= options.seconds_max) return "the time is over";
-  return {};
-}
-
-/// Makes the run that goes round a fair cycle of states for ever, where the search has found one.
-void run_fair_cycle(explorer& deciding, const shared_states& known, const explored_run& run,
-                    const search_options& options, search_result& result) {
-  scheduler::choice_source choices;
-  const auto state = find_fair_cycle(known.graph());
-  if (!state) return;
-  const std::vector<uint8_t> answers = known.answers_to(*state);
-  into_cycle comes(answers, 0);
-  choices.begin(comes, 0);
-  const uint64_t steps = run(choices).steps;
-  into_cycle leads(answers, steps + 1);
-  choices.begin(leads, 0);
-  const outcome hung = run(choices);
-  ++result.runs;
-  ++result.executions;
-  if (hung.stopped_by_source)
-    deciding.leave_out(search_was_stopped);
-  else if (hung.verdict == scheduler::verdict::ok || hung.verdict == scheduler::verdict::budget)
-    deciding.leave_out("in a fair cycle of states nothing is ever done, but a fair run from there on comes to an end");
-  else if (options.ended)
-    result.stopped = !options.ended(hung, choices.recorded());
 }
 
 /// Goes depth first through the runs, in this process and in copies of it.
@@ -151,28 +40,45 @@ class searching {
   search_result all() {
     warm_up(explore_, run_, options_, notes_);
     explore_(&notes_);
-    while (round()) {
-      // What was left out of the states that were compared until now counts, or what was taken at once was a choice.
-      ++result_.restarts;
-      if (options_.begun_again) options_.begun_again();
-      notes_.grown = false;
-      notes_.quiet.begin_again();
-      deciding_.begin_again();
-      known_.clear();
+    if (options_.goes_on_from != nullptr && !go_on()) {
+      explore_(nullptr);
+      return result_;
     }
+    while (round()) begin_again();
     take_stock();
-    if (!more_ && !result_.stopped && options_.fair_cycles && deciding_.is_matching())
-      run_fair_cycle(deciding_, known_, run_, options_, result_);
+    if (!more_ && !result_.stopped && options_.fair_cycles && deciding_.is_matching() &&
+        !run_fair_cycle(deciding_, known_, run_, options_, result_))
+      cut(search_was_stopped);
     explore_(nullptr);
-    result_.left_out = deciding_.left_out();
-    result_.complete = !more_ && !result_.stopped && result_.left_out.empty();
     const uint64_t runs = result_.runs;
     take_stock();
     result_.runs = std::max(runs, result_.runs);
+    result_.cut = is_cut() && !result_.stopped && !result_.wants_points;
+    if (result_.cut && options_.saves_to != nullptr) save();
+    result_.left_out = deciding_.left_out().empty() ? why_cut_ : deciding_.left_out();
+    result_.complete = !more_ && !result_.stopped && result_.left_out.empty();
     return result_;
   }
 
  private:
+  /// What was left out of the states that were compared until now counts, or what was taken at once was a choice.
+  void begin_again() {
+    ++result_.restarts;
+    if (options_.begun_again) options_.begun_again();
+    begins_ = true;
+    notes_.grown = false;
+    notes_.quiet.begin_again();
+    deciding_.begin_again();
+    known_.clear();
+  }
+
+  /// A bound was hit: the search is over, and may go on in another process.
+  void cut(const std::string& why) {
+    if (why_cut_.empty()) why_cut_ = why;
+    bound_ = true;
+  }
+  bool is_cut() const { return !why_cut_.empty(); }
+
   /// Once through all runs; whether that has to be done again.
   bool round() {
     more_ = true;
@@ -202,17 +108,23 @@ class searching {
       if (waitpid(each, &how, 0) != each || how != 0) lost = true;
     }
     if (lost) deciding_.leave_out("a copy of this process has come to a sudden end");
+    lost_ = lost;
     if (!copies.empty()) gather();
+    left_.add(deciding_.left_to_do());
+    if (const std::vector<std::byte> work = known_.untaken_work(); !work.empty()) left_.add_work(work);
     const bool refuted = notes_.quiet.refuted();
-    const bool again = (notes_.grown || refuted || again_) && !result_.stopped && !lost && !bound_;
+    again_ = again_ || notes_.grown || refuted;
+    if (!again_ || result_.stopped || lost || bound_) return false;
     again_ = false;
-    return again;
+    left_ = {};
+    return true;
   }
 
   // A copy ends when no work is left; what it has found the first process gathers.
   [[noreturn]] void be_a_copy(uint32_t number) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     number_ = number;
+    deciding_.do_nothing();
     result_.executions = 0;
     result_.depth_max = 0;
     go([] {});
@@ -222,18 +134,18 @@ class searching {
 
   template <typename Meanwhile>
   void go(const Meanwhile& meanwhile) {
-    bool any = number_ == 0 || take_work(meanwhile);
+    bool any = (number_ == 0 && begins_) || take_work(meanwhile);
     while (any && !known_.is_over()) {
       more_ = true;
       if (!make_run()) return known_.end();
+      if (number_ == 0) look_at_samples();
       more_ = deciding_.next();
       deciding_.give_work();
       take_stock();
-      const std::string bound = bound_hit(options_, result_);
+      const std::string bound = bound_hit(options_, result_, seconds_since(start_));
       any = more_ || take_work(meanwhile);
       if (any && !bound.empty()) {
-        deciding_.leave_out(bound);
-        bound_ = true;
+        cut(bound);
         more_ = true;
         return known_.end();
       }
@@ -247,8 +159,7 @@ class searching {
     const std::vector<std::byte> given = known_.take_work([&] {
       meanwhile();
       if (options_.stop == nullptr || !options_.stop->load(std::memory_order_relaxed)) return;
-      deciding_.leave_out(search_was_stopped);
-      bound_ = true;
+      cut(search_was_stopped);
       known_.end();
     });
     if (given.empty()) return false;
@@ -267,16 +178,12 @@ class searching {
     if (notes_.grown || refuted) {
       again_ = true;
       take_stock();
-      if (const std::string bound = bound_hit(options_, result_); !bound.empty()) {
-        deciding_.leave_out(bound);
-        bound_ = true;
-      }
+      if (const std::string bound = bound_hit(options_, result_, seconds_since(start_)); !bound.empty()) cut(bound);
       return false;
     }
     // Ended from outside: what lies behind is not known, though no answer may be left to give.
     if (ended.stopped_by_source && !deciding_.has_declined()) {
-      deciding_.leave_out(search_was_stopped);
-      bound_ = true;
+      cut(search_was_stopped);
       return false;
     }
     if (!ended.stopped_by_source) {
@@ -304,38 +211,49 @@ class searching {
     return true;
   }
 
-  // -- what a copy leaves behind: numbers, then the reason why something is left out, then the answers of the run that has stopped it
+  // -- what a copy leaves behind: numbers with what it has noted, then what it has left to do, then the reasons why
+  // something is left out and why it was cut, then the answers of the run that has stopped it
 
   void leave_behind() {
+    const explorer::frontier left = deciding_.left_to_do();
     std::vector<uint64_t> told = {
-        result_.executions,    result_.depth_max, result_.stopped ? 1u : 0u,         result_.wants_points ? 1u : 0u,
-        again_ ? 1u : 0u,      bound_ ? 1u : 0u,  deciding_.is_matching() ? 1u : 0u, more_ ? 1u : 0u,
-        notes_.compared.size()};
-    for (const void* each : notes_.compared) told.push_back(reinterpret_cast<uintptr_t>(each));
-    notes_.quiet.tell(told);
-    known_.leave_behind(told.data(), told.size() * sizeof(uint64_t));
-    known_.leave_behind(deciding_.left_out().data(), deciding_.left_out().size());
+        result_.executions, result_.depth_max, result_.stopped ? 1u : 0u,         result_.wants_points ? 1u : 0u,
+        again_ ? 1u : 0u,   bound_ ? 1u : 0u,  deciding_.is_matching() ? 1u : 0u, more_ ? 1u : 0u,
+        left.paths.size()};
+    told.push_back(deciding_.hides_stores() ? 1 : 0);
+    tell(notes_, told);
+    leave_behind(told);
+    leave_behind(left.put_off);
+    for (const std::vector<std::byte>& each : left.paths) leave_behind(each);
+    leave_behind(deciding_.left_out());
+    leave_behind(why_cut_);
     std::vector<uint8_t> answers;
     if (result_.stopped)
       for (const scheduler::answer& each : choices_.recorded()) answers.push_back(static_cast<uint8_t>(each.picked));
-    known_.leave_behind(answers.data(), answers.size());
+    leave_behind(answers);
+  }
+  template <typename Elements>
+  void leave_behind(const Elements& part) {
+    known_.leave_behind(part.data(), part.size() * sizeof *part.data());
   }
 
   void gather() {
     size_t at = 0;
-    const auto next_part = [&] {
+    const auto next_part = [&](auto part) {
       size_t size_bytes = 0;
       std::memcpy(&size_bytes, known_.left_behind() + at, sizeof size_bytes);
-      const std::byte* const part = known_.left_behind() + at + sizeof size_bytes;
+      part.resize(size_bytes / sizeof *part.data());
+      if (size_bytes != 0) std::memcpy(part.data(), known_.left_behind() + at + sizeof size_bytes, size_bytes);
       at += sizeof size_bytes + size_bytes;
-      return std::span(part, size_bytes);
+      return part;
     };
     while (at < known_.left_behind_bytes()) {
-      const std::span<const std::byte> numbers = next_part();
-      std::vector<uint64_t> told(numbers.size() / sizeof(uint64_t));
-      std::memcpy(told.data(), numbers.data(), numbers.size());
-      const std::span<const std::byte> why = next_part();
-      const std::span<const std::byte> answers = next_part();
+      const auto told = next_part(std::vector<uint64_t>());
+      left_.add({.paths = {}, .put_off = next_part(std::vector<uint32_t>())});
+      for (uint64_t n = 0; n < told[8]; ++n) left_.paths.push_back(next_part(std::vector<std::byte>()));
+      const auto why = next_part(std::string());
+      const auto why_cut = next_part(std::string());
+      const auto answers = next_part(std::vector<uint8_t>());
       result_.executions += told[0];
       result_.depth_max = std::max(result_.depth_max, told[1]);
       result_.wants_points = result_.wants_points || told[3] != 0;
@@ -343,26 +261,101 @@ class searching {
       bound_ = bound_ || told[5] != 0;
       if (told[6] == 0) deciding_.match_no_more();
       more_ = more_ || told[7] != 0;
-      size_t read = 9;
-      for (uint64_t n = 0; n < told[8]; ++n) notes_.compared.insert(reinterpret_cast<const void*>(told[read++]));
-      notes_.quiet.learn(told, read);
-      if (!why.empty()) deciding_.leave_out(std::string(reinterpret_cast<const char*>(why.data()), why.size()));
+      if (told[9] != 0) deciding_.hide_stores();
+      learn(told, 10, notes_);
+      if (!why.empty()) deciding_.leave_out(why);
+      if (!why_cut.empty()) cut(why_cut);
       if (told[2] != 0 && !result_.stopped) make_stopping_run(answers);
     }
   }
   /// The run that has made a copy stop, in this process.
-  void make_stopping_run(std::span<const std::byte> answers) {
-    std::vector<uint8_t> given(answers.size());
-    std::memcpy(given.data(), answers.data(), answers.size());
-    into_cycle leads(std::move(given), 0);
+  void make_stopping_run(const std::vector<uint8_t>& answers) {
+    into_cycle leads(answers, 0);
     choices_.begin(leads, 0);
     const outcome ended = run_(choices_);
     if (ended.stopped_by_source)
-      deciding_.leave_out(search_was_stopped);
+      cut(search_was_stopped);
     else if (options_.ended && !options_.ended(ended, choices_.recorded()))
       result_.stopped = true;
     else
       deciding_.leave_out("a run that ends badly in a copy of this process does not in this one");
+  }
+
+  // -- another process
+
+  void save() {
+    if (lost_) result_.not_saved = "a copy of this process has come to a sudden end";
+    if (!options_.match_states) result_.not_saved = "it does not compare states";
+    if (!deciding_.is_matching()) result_.not_saved = "something of its states cannot be told";
+    // Without a sample nothing would show that another process makes the same keys.
+    if (deciding_.hides_stores() || (!again_ && known_.count() != 0 && deciding_.samples().states.empty()))
+      result_.not_saved = "its states have memory from malloc() in them, which lies elsewhere in each process";
+    if (!result_.not_saved.empty()) return;
+    if (again_) {
+      begin_again();
+      left_ = {.paths = {{}}, .put_off = {}};
+    }
+    saved_search saved = {.executions = result_.executions,
+                          .depth_max = result_.depth_max,
+                          .restarts = result_.restarts,
+                          .seconds = result_.seconds,
+                          .left_out = deciding_.left_out(),
+                          .left = left_,
+                          .samples = deciding_.samples(),
+                          .notes = {}};
+    tell(notes_, saved.notes);
+    saved.save(*options_.saves_to);
+    known_.save(*options_.saves_to);
+  }
+
+  /// Takes what another process has left. False where that cannot be, or the search was stopped meanwhile.
+  bool go_on() {
+    saved_search saved;
+    if (!saved.load(*options_.goes_on_from) || !known_.load(*options_.goes_on_from) || !saved.is_of(known_)) {
+      result_.not_gone_on = "it is damaged, or there is not as much memory as it needs";
+      return false;
+    }
+    learn(saved.notes, 0, notes_);
+    if (!makes_keys_of(saved.samples)) return false;
+    deciding_.go_on(saved.left);
+    begins_ = !saved.left.is_empty();
+    deciding_.take_samples(std::move(saved.samples));
+    if (!saved.left_out.empty()) deciding_.leave_out(saved.left_out);
+    result_.executions = saved.executions;
+    result_.depth_max = saved.depth_max;
+    result_.restarts = saved.restarts;
+    seconds_before_ = saved.seconds;
+    result_.before = {.states = known_.count(), .runs = known_.runs(), .seconds = saved.seconds};
+    return true;
+  }
+
+  /// Whether the run that leads to the state has the key here that it had where the state was met.
+  bool makes_key_of(const state_samples::sample& met, const state_samples& among) {
+    auto variables = std::exchange(notes_.variables, {among.variables.begin(), among.variables.end()});
+    looking_.begin_to_look_at(met.state);
+    choices_.begin(looking_, 0);
+    run_(choices_);
+    notes_.variables.merge(variables);
+    return looking_.looked_at() == met.key;
+  }
+  bool makes_keys_of(const state_samples& samples) {
+    for (const state_samples::sample& each : samples.states) {
+      if (makes_key_of(each, samples)) continue;
+      if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed))
+        result_.left_out = search_was_stopped;
+      else
+        result_.not_gone_on = "a state of it is another one in this process: its addresses are not what they were";
+      return false;
+    }
+    return true;
+  }
+
+  /// Of the states that were met last, those stay samples whose keys do not depend on where malloc() finds memory: no process can tell that of another.
+  void look_at_samples() {
+    while (const auto fresh = deciding_.fresh_sample()) {
+      const shaken_heap other_places;
+      if (makes_key_of(*fresh, deciding_.samples())) deciding_.keep_sample(*fresh);
+    }
   }
 
   void take_stock() {
@@ -370,7 +363,7 @@ class searching {
     result_.states = known_.count();
     result_.transitions = known_.ways();
     result_.bytes = deciding_.bytes();
-    result_.seconds = seconds_since(start_);
+    result_.seconds = seconds_before_ + seconds_since(start_);
   }
 
   const std::function<void(search_notes*)>& explore_;
@@ -382,19 +375,26 @@ class searching {
   search_notes notes_;
   shared_states known_;
   explorer deciding_{options_, notes_, known_};
+  explorer looking_{options_, notes_, known_};  ///< leads to states once more
   scheduler::choice_source choices_;
   uint32_t number_ = 0;  ///< of this process
   uint64_t shown_ = 0;
-  bool more_ = true;    ///< runs are left
-  bool again_ = false;  ///< the search has to begin again
-  bool bound_ = false;  ///< it is over before its end
+  bool begins_ = true;         ///< the first process has something to do
+  bool more_ = true;           ///< runs are left
+  bool again_ = false;         ///< the search has to begin again
+  bool bound_ = false;         ///< it is over before its end
+  bool lost_ = false;          ///< with what a copy has found
+  std::string why_cut_;        ///< the bound that was hit
+  explorer::frontier left_;    ///< where it was cut: what is still to be gone through
+  double seconds_before_ = 0;  ///< of other processes
 };
 
 }  // namespace
 
 search_result search_all(const std::function<void(search_notes*)>& explore, const explored_run& run,
                          const search_options& options) {
-  return searching(explore, run, options).all();
+  const explored_run from_there = at_one_depth(run, sizeof(searching));
+  return searching(explore, from_there, options).all();
 }
 
 }  // namespace heddle::sim

@@ -20,6 +20,8 @@
 
 namespace heddle::sim {
 
+class bytes_in;
+class bytes_out;
 struct search_notes;
 
 /// Makes one run of a machine.
@@ -44,6 +46,11 @@ struct search_options {
   /// search is made once more in this one.
   uint32_t jobs = 1;
   const std::atomic<bool>* stop = nullptr;
+
+  /// Where a search that is cut by a bound puts what a later process needs to go on. All addresses must be the same there (docs/verify.md). Null: nowhere.
+  bytes_out* saves_to = nullptr;
+  /// What an earlier process has put there, of the same program and the same options but for bounds, `jobs` and `stop`. Null: the search begins.
+  bytes_in* goes_on_from = nullptr;
 
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
   std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;
@@ -73,6 +80,19 @@ struct search_result {
   uint64_t restarts = 0;      ///< because the program did something that the state did not tell until then
   uint64_t bytes = 0;         ///< that the search kept in the end
   double seconds = 0;
+
+  bool cut = false;  ///< by a bound, in midst of it: another process may go on
+  std::string
+      not_saved;  ///< one line that says why it is not where search_options::saves_to is; empty: it is, or it was not cut
+  std::string
+      not_gone_on;  ///< one line that says why it does not go on from where search_options::goes_on_from is; nothing is searched then
+  /// Of all these figures, what earlier processes had done.
+  struct earlier {
+    uint64_t states = 0;
+    uint64_t runs = 0;
+    double seconds = 0;
+  };
+  earlier before;
 };
 
 /// Goes through all runs of a machine, which `run` makes; `explore` has its next runs be part of the search, or of none (null). At most 63 lanes, and 64 answers to one choice; more is told in `left_out`.

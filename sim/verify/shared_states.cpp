@@ -60,7 +60,53 @@ uint32_t& shared_states::slot_of(const state_key& key) {
 void shared_states::grow() {
   std::memset(&slots_[size_t{1} << shared_->slots_log2], 0, sizeof(uint32_t) << shared_->slots_log2);
   ++shared_->slots_log2;
+  number_all();
+}
+
+void shared_states::number_all() {
   for (uint32_t n = 0; n < count(); ++n) slot_of(states_[n].key) = n + 1;
+}
+
+void shared_states::save(bytes_out& to) const {
+  for (const uint64_t each : {uint64_t{count()}, shared_->answers, shared_->steps, ways(), runs()}) to.number(each);
+  to.put(&states_[0], count() * sizeof(state));
+  to.put(&answers_[0], shared_->answers);
+  to.put(&steps_[0], shared_->steps * sizeof(state_graph::step));
+  covers_.save(to);
+}
+
+bool shared_states::load(bytes_in& from) {
+  clear();
+  uint64_t states = 0;
+  uint64_t ways = 0;
+  uint64_t runs = 0;
+  const bool told = from.number(states) && from.number(shared_->answers) && from.number(shared_->steps) &&
+                    from.number(ways) && from.number(runs);
+  const bool fits = told && states < states_.most() && shared_->answers <= answers_.most() &&
+                    shared_->steps <= steps_.most() && from.take(&states_[0], states * sizeof(state)) &&
+                    from.take(&answers_[0], shared_->answers) &&
+                    from.take(&steps_[0], shared_->steps * sizeof(state_graph::step));
+  if (!fits) return false;
+  shared_->states = static_cast<uint32_t>(states);
+  shared_->ways = ways;
+  shared_->runs = runs;
+  if (!is_whole()) return false;
+  while (4 * states > size_t{3} << shared_->slots_log2) ++shared_->slots_log2;
+  number_all();
+  return covers_.load(from, count());
+}
+
+/// Whether all that states and steps refer to is there.
+bool shared_states::is_whole() const {
+  for (uint32_t n = 0; n < count(); ++n) {
+    const state& each = states_[n];
+    const bool leads_back = each.from == none || each.from < n;
+    if (!leads_back || each.answers_begin > shared_->answers || each.answers > shared_->answers - each.answers_begin)
+      return false;
+  }
+  for (uint64_t n = 0; n < shared_->steps; ++n)
+    if (steps_[n].from >= count() || steps_[n].to >= count()) return false;
+  return true;
 }
 
 shared_states::found shared_states::add(const state& seen, const std::vector<uint8_t>& answers) {

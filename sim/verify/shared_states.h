@@ -6,6 +6,7 @@
 
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/verify/fair_cycles.h>
+#include <heddle/sim/verify/saved_bytes.h>
 #include <heddle/sim/verify/shared_array.h>
 #include <heddle/sim/verify/state_covers.h>
 
@@ -65,6 +66,11 @@ class shared_states {
   state_graph graph() const;
   state_covers& covers() { return covers_; }
 
+  /// All states, the ways between them, and how many runs there were.
+  void save(bytes_out& to) const;
+  /// The same of another process, in place of what is here. False where they are damaged, or there is no room for them; then what is here is of no use.
+  bool load(bytes_in& from);
+
   // -- several processes
 
   uint32_t processes() const { return shared_->processes; }
@@ -87,6 +93,11 @@ class shared_states {
   /// Waits for work, which calls `meanwhile` now and then. Nothing: no process has any left, or the search is over.
   template <typename Meanwhile>
   std::vector<std::byte> take_work(Meanwhile&& meanwhile);
+
+  /// Work that lies there. To be called when all other processes are gone.
+  std::vector<std::byte> untaken_work() const {
+    return {&work_[0], &work_[0] + shared_->work_bytes.load(std::memory_order_relaxed)};
+  }
 
   /// What a process leaves behind for the first one: bytes, one part after the other.
   void leave_behind(const void* bytes, size_t size_bytes);
@@ -115,6 +126,8 @@ class shared_states {
   /// The slots lie behind the smaller ones that they have replaced.
   uint32_t& slot_of(const state_key& key);
   void grow();
+  void number_all();
+  bool is_whole() const;
 
   mutable shared_array<shared> header_;
   shared* shared_ = &header_[0];

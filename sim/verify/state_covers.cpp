@@ -119,6 +119,10 @@ void state_covers::add(const state_key& common, const known_facts& known, uint32
 void state_covers::grow() {
   ++shared_->heads_log2;
   std::memset(&heads_[size_t{1} << shared_->heads_log2], 0, sizeof(uint32_t) << shared_->heads_log2);
+  link_all();
+}
+
+void state_covers::link_all() {
   for (uint64_t place = 0; place < shared_->words;) {
     record& one = at(place);
     if (one.state != none) {
@@ -128,6 +132,47 @@ void state_covers::grow() {
     }
     place += (words_of(one) + 1) / 2 * 2;
   }
+}
+
+void state_covers::save(bytes_out& to) const {
+  std::vector<uint64_t> names(shared_->names);
+  for (size_t n = 0; n < names_.most() && !names.empty(); ++n)
+    if (names_[n].number != 0) names[names_[n].number - 1] = names_[n].name;
+  to.all(names);
+  for (const uint64_t each : {uint64_t{shared_->heads_log2}, shared_->records, shared_->words}) to.number(each);
+  to.put(&words_[0], shared_->words * sizeof(uint32_t));
+}
+
+bool state_covers::load(bytes_in& from, uint32_t states) {
+  std::vector<uint64_t> names;
+  uint64_t heads_log2 = 0;
+  uint64_t words = 0;
+  const bool fits = from.all(names) && from.number(heads_log2) && from.number(shared_->records) && from.number(words) &&
+                    heads_log2 >= fewest_heads_log2 && heads_log2 < 64 && size_t{2} << heads_log2 <= heads_.most() &&
+                    words <= words_.most() && words < none && from.take(&words_[0], words * sizeof(uint32_t));
+  if (!fits) return false;
+  for (size_t n = 0; n < names.size(); ++n)
+    if (number_of(names[n]) != n + 1) return false;
+  shared_->heads_log2 = static_cast<uint32_t>(heads_log2);
+  shared_->words = words;
+  if (!is_whole(states)) return false;
+  link_all();
+  return true;
+}
+
+/// Whether the words are records of these states, one behind the other.
+bool state_covers::is_whole(uint32_t states) {
+  for (uint64_t place = 0; place < shared_->words;) {
+    if (shared_->words - place < head_words) return false;
+    const record& one = at(place);
+    const uint64_t most = shared_->words - place;
+    if ((one.state != none && one.state >= states) || one.knowers > most || one.facts > most) return false;
+    const uint64_t words = head_words + one.knowers + uint64_t{one.facts} * fact_words(one);
+    if (words > most) return false;
+    place += (words + 1) / 2 * 2;
+    if (place > shared_->words) return false;
+  }
+  return true;
 }
 
 void state_covers::clear() {

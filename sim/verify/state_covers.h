@@ -6,6 +6,7 @@
 
 #include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_key.h>
+#include <heddle/sim/verify/saved_bytes.h>
 #include <heddle/sim/verify/shared_array.h>
 
 #include <algorithm>
@@ -35,6 +36,10 @@ class state_covers {
   /// The state stands for those that know more. Without room for its record, it does not.
   void add(const state_key& common, const known_facts& known, uint32_t state);
   void clear();
+  /// All records.
+  void save(bytes_out& to) const;
+  /// The same of another process, of so many states; there are none here. False where they are damaged, or there is no room for them.
+  bool load(bytes_in& from, uint32_t states);
   size_t bytes() const {
     return shared_->words * sizeof(uint32_t) + (sizeof(uint32_t) << shared_->heads_log2) +
            shared_->names * sizeof(name_slot);
@@ -83,6 +88,9 @@ class state_covers {
     return heads_[mask + 1 + (common.low & mask)];
   }
   void grow();
+  /// Puts all records into their lists, which are empty.
+  void link_all();
+  bool is_whole(uint32_t states);
 
   static constexpr uint32_t names_log2 = 20;
   static constexpr size_t fewest_heads_log2 = 10;

@@ -7,7 +7,10 @@
 #include "command.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -129,6 +132,93 @@ TEST_F(verify_command, a_bound_that_is_hit_is_no_proof) {
   EXPECT_EQ(timed["result"], "incomplete");
   EXPECT_EQ(timed["ok"], false);
   EXPECT_EQ(timed["incomplete_because"], "the time is over");
+}
+
+/// Whether this machine lets a process be without randomised addresses: containers may not.
+bool can_save(const ended_process& saved) {
+  if (saved.err.find("personality(2) refuses") == std::string::npos) return true;
+  EXPECT_EQ(saved.status, 3);
+  return false;
+}
+
+const std::vector<std::string> two_calls = {"port.echo", "--set",   "waves=2", "--set",  "lanes=1",
+                                            "--set",     "ports=1", "--set",   "calls=2"};
+
+TEST_F(verify_command, a_search_that_is_cut_goes_on_to_the_same_proof) {
+  NEEDS_EQUAL_STATES;
+  const json whole = verify_json(two_calls);
+  for (const std::string jobs : {"1", "2"}) {
+    const temporary_folder folder;
+    const std::string file = (folder.path() / "search").string();
+    const ended_process begun = verify(with(two_calls, {"--save", file, "--states", "30", "--json", "--jobs", jobs}));
+    if (!can_save(begun)) return;
+    json made = json::parse(begun.out);
+    int parts = 1;
+    for (int states = 100; made["result"] == "incomplete" && parts < 20; states *= 3, ++parts) {
+      ASSERT_EQ(made["saved"], file);
+      setenv("HEDDLE_TEST_SIZE", std::string(static_cast<size_t>(states % 1000), 'x').c_str(), 1);
+      made = verify_json({"--resume", file, "--states", std::to_string(states), "--jobs", jobs});
+      ASSERT_TRUE(made.is_object());
+      EXPECT_GT(made["runs"], made["resumed"]["runs"]);
+    }
+    unsetenv("HEDDLE_TEST_SIZE");
+    EXPECT_EQ(made["result"], "proved") << made;
+    EXPECT_EQ(made["ok"], true);
+    EXPECT_TRUE(made["saved"].is_null());
+    EXPECT_GE(parts, 4);
+    // The last part made fewer runs than there are.
+    EXPECT_LT(made["runs"].get<int>() - made["resumed"]["runs"].get<int>(), whole["runs"].get<int>());
+    EXPECT_LT(made["runs"].get<int>(), whole["runs"].get<int>() * 3 / 2);
+  }
+}
+
+TEST_F(verify_command, a_violation_behind_the_cut_is_found) {
+  NEEDS_EQUAL_STATES;
+  const std::vector<std::string> weak = with(small_echo, {"--set", "progress=hsa"});
+  for (const std::string states : {"2", "5", "10", "15"}) {
+    const temporary_folder folder;
+    const std::string file = (folder.path() / "search").string();
+    const ended_process begun = verify(with(weak, {"--save", file, "--states", states, "--json"}));
+    if (!can_save(begun)) return;
+    json made = json::parse(begun.out);
+    if (made["result"] == "incomplete") made = verify_json({"--resume", file});
+    EXPECT_EQ(made["result"], "violated") << states;
+    EXPECT_EQ(made["verdict"], "progress") << states;
+    EXPECT_EQ(made["reproducible"], true) << states;
+  }
+}
+
+TEST_F(verify_command, only_the_very_search_is_gone_on_with) {
+  NEEDS_EQUAL_STATES;
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "search").string();
+  const ended_process begun = verify(with(two_calls, {"--save", file, "--states", "100"}));
+  if (!can_save(begun)) return;
+  EXPECT_NE(begun.out.find("  saved; go on: " REAL_HEDDLE " verify --resume " + file + "\n"), std::string::npos)
+      << begun.out;
+  expect_refused(with(two_calls, {"--save", file}), "it is there already");
+  expect_refused({"--resume", file, "--set", "waves=1"}, "excludes");
+  expect_refused({"port.echo", "--resume", file}, "excludes");
+  expect_refused({"--all", "--save", file}, "excludes");
+  expect_refused(with(two_calls, {"--save", file, "--stateless"}), "excludes");
+  expect_refused({"port.echo", "port.stream", "--save", file}, "--save takes one scenario");
+  expect_refused({"--resume", (folder.path() / "none").string()}, "it cannot be read");
+  std::ifstream from(file, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(from), {}};
+  const std::string broken_file = (folder.path() / "broken").string();
+  const auto expect_broken = [&](const std::string& bytes, const std::string& part) {
+    std::ofstream(broken_file, std::ios::binary) << bytes;
+    expect_refused({"--resume", broken_file}, part);
+  };
+  expect_broken(whole.substr(0, whole.size() / 2), "damaged or cut short");
+  expect_broken("{}", "is no search");
+  for (const size_t at : {whole.size() / 3, whole.size() - 1}) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 4);
+    expect_broken(bytes, "damaged or cut short");
+  }
+  // The file is as it was.
+  EXPECT_EQ(verify_json({"--resume", file})["result"], "proved");
 }
 
 TEST_F(verify_command, stopped_at_any_time_it_has_proved_nothing) {

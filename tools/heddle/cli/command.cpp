@@ -18,6 +18,7 @@
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace heddle {
 
@@ -70,7 +71,9 @@ int look_after(const invocation& asked, int (*command)(const invocation&)) {
       in_copy([&] { return std::to_string(finish_output(command(asked))); },
               {.ended = [&](const sudden_end& how,
                             const std::string& told) { return std::to_string(tell_end(asked, how, told)); },
-               .stopped = std::to_string(static_cast<int>(interrupted))});
+               .stopped = std::to_string(static_cast<int>(interrupted)),
+               // What is saved may be many gigabytes.
+               .seconds_to_stop = saves_search(asked) ? 600.0 : 20.0});
   return static_cast<int>(parse_number(status, 0, 255).value_or(cannot_go_on));
 }
 
@@ -126,8 +129,7 @@ int nvcc(const invocation& asked) {
 }  // namespace
 }  // namespace tools
 
-int tools::run_command(const invocation& called) {
-  invocation asked = called;
+int tools::run_command(invocation asked) {
   if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
   // What is debugged is this process, and it may stand still.
   care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(),
@@ -156,8 +158,12 @@ int tools::run_command(const invocation& called) {
 
 int main(int argument_count, char** arguments) {
   try {
-    const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
+    tools::invocation_or_error read;
+    if (tools::take_saved_verify(argument_count, arguments, read.value))
+      return tools::run_saved_verify(std::move(read.value), arguments);
+    read = tools::parse_command_line(argument_count, arguments);
     if (!read.error.empty()) return tools::fail(tools::wrong_input, read.error);
+    if (tools::saves_search(read.value)) return tools::begin_saved_verify(read.value, arguments);
     const tools::json_alone output(read.value.json && !read.value.replays.gdb);
     const int status = tools::finish_output(tools::run_command(read.value));
     return status == tools::interrupted ? tools::interrupt_status() : status;

@@ -107,6 +107,29 @@ void add_run_options(CLI::App& command, invocation& into, typed_numbers& typed) 
   command.add_flag("--json", into.json);
 }
 
+void add_verify_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  CLI::Option* scenario = command.add_option("SCENARIO", into.scenarios);
+  CLI::Option* all = command.add_flag("--all", into.all);
+  CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
+  CLI::Option* assume = command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
+  CLI::Option* excuse = command.add_option("--excuse", into.change.excuses)->allow_extra_args(false);
+  command.add_option("--time", typed.time);
+  command.add_option("--states", typed.states);
+  command.add_option("--memory", typed.memory);
+  into.jobs = 1;
+  command.add_option("-j,--jobs", typed.jobs);
+  CLI::Option* unreduced = command.add_flag("--unreduced", into.verify.unreduced);
+  CLI::Option* stateless = command.add_flag("--stateless", into.verify.stateless)->excludes(unreduced);
+  command.add_option("-o,--out", into.out_file)->excludes(all);
+  // Only states that are compared need not be gone through again.
+  CLI::Option* save = command.add_option("--save", into.verify.save_file);
+  for (CLI::Option* each : {all, unreduced, stateless}) save->excludes(each);
+  // A search knows what it is of.
+  CLI::Option* resume = command.add_option("--resume", into.verify.resume_file);
+  for (CLI::Option* each : {scenario, all, set, assume, excuse, unreduced, stateless, save}) resume->excludes(each);
+  command.add_flag("--json", into.json);
+}
+
 bool runs_code_under_test(const std::string& command) {
   constexpr std::array all = {"fuzz", "run", "replay", "shrink", "report", "import", "zoo", "verify"};
   return std::find(all.begin(), all.end(), command) != all.end();
@@ -167,22 +190,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--strategy", into.strategy)->needs(simulate);
     parser->add_flag("--details", into.details)->needs(simulate);
   }
-  if (name == "verify") {
-    parser->add_option("SCENARIO", into.scenarios);
-    CLI::Option* all = parser->add_flag("--all", into.all);
-    parser->add_option("--set", into.settings)->allow_extra_args(false);
-    parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
-    parser->add_option("--excuse", into.change.excuses)->allow_extra_args(false);
-    parser->add_option("--time", typed.time);
-    parser->add_option("--states", typed.states);
-    parser->add_option("--memory", typed.memory);
-    into.jobs = 1;
-    parser->add_option("-j,--jobs", typed.jobs);
-    parser->add_flag("--stateless", into.verify.stateless)
-        ->excludes(parser->add_flag("--unreduced", into.verify.unreduced));
-    parser->add_option("-o,--out", into.out_file)->excludes(all);
-    parser->add_flag("--json", into.json);
-  }
+  if (name == "verify") add_verify_options(*parser, into, typed);
   if (name == "completion") parser->add_option("SHELL", into.topic)->required();
   if (name == "help") {
     CLI::Option* topic = parser->add_option("COMMAND", into.topic);

@@ -15,6 +15,8 @@ struct verify_asked {
   uint64_t memory_mib = 0;  ///< that the search may keep
   bool unreduced = false;   ///< without reductions
   bool stateless = false;   ///< states are not compared
+  std::string save_file;    ///< where a search that is cut is written; empty: nowhere
+  std::string resume_file;  ///< the search to go on with; empty: a new one
 };
 
 /// What `zoo` is asked for alone.

@@ -33,6 +33,16 @@ using crew_maker = std::function<std::unique_ptr<campaign_crew>(const invocation
 int fuzz_with(const invocation& asked, const crew_maker& hire);
 
 /// The command that was asked for.
-int run_command(const invocation& asked);
+int run_command(invocation asked);
+
+// `verify` with --save or --resume.
+
+bool saves_search(const invocation& asked);
+/// Becomes the process in which it is searched, and returns where that cannot be. The arguments are those of main().
+int begin_saved_verify(const invocation& asked, char* const* arguments);
+/// Whether this process is that one; then what it was asked for.
+bool take_saved_verify(int argument_count, char* const* arguments, invocation& into);
+/// The command in that process.
+int run_saved_verify(invocation asked, char* const* arguments);
 
 }  // namespace heddle::tools

@@ -108,6 +108,7 @@ states of ports, slots and shared words; the settings. Of a run of more than
 
 constexpr std::string_view verify_help = R"(heddle verify [SCENARIO...] [--set KEY=VALUE]... [OPTIONS]
 heddle verify --all [SCENARIO...] [OPTIONS]
+heddle verify --resume FILE [OPTIONS]
 
 Goes through every run of a scenario: every schedule, every value that a load
 may see, every fault that is switched on. It ends with one of
@@ -138,6 +139,10 @@ that promises more, which is not searched again.
   --memory M        MiB that the search may keep (default 8192)
   -j, --jobs J      so many processes at a time (default 1); 0: one for each
                     core. The result is the same
+  --save FILE       where a search of one scenario that a bound, Ctrl-C or
+                    SIGTERM has cut is written
+  --resume FILE     go on with that search: its scenario and settings are in
+                    the file, and bounds are those of this command
   --stateless       a state that was met before is gone through again: for
                     comparison
   --unreduced       without any reduction: for comparison, and very small

@@ -355,8 +355,7 @@ std::string in_copy(const std::function<std::string()>& work, const in_copy_opti
         to_caller = &line;
         line.send(says_result + work());
       },
-      // What it has found so far is nowhere else, and may take a while to write.
-      {.survives_damage = true, .seconds_to_stop = 20});
+      {.survives_damage = true, .seconds_to_stop = otherwise.seconds_to_stop});
   std::string told;
   while (true) {
     const bool over = copy.has_ended();

@@ -175,6 +175,8 @@ void wait_for_any(const std::vector<copied_process*>& copies);
 struct in_copy_options {
   std::function<std::string(const sudden_end& how, const std::string& told)> ended;
   std::string stopped = {};
+  /// So long the copy may go on after an interrupt: what it has found so far is nowhere else, and may take a while to write.
+  double seconds_to_stop = 20;
 };
 std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise);
 

@@ -11,6 +11,7 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -55,6 +56,7 @@ verify_options options_of(const invocation& asked) {
   options.reduced = !asked.verify.unreduced;
   options.matches_states = !asked.verify.stateless;
   options.stop = &interrupt_flag();
+  options.saved = searched_here();
   return options;
 }
 
@@ -91,6 +93,20 @@ void print_text(const verification& made, const invocation& asked) {
             << " transitions, " << grouped(made.search.executions) << " executions; longest "
             << grouped(made.search.depth_max) << " steps\n  " << grouped(made.search.runs) << " runs in "
             << seconds.str() << " s, " << grouped(made.peak_bytes >> 20) << " MiB\n";
+  if (made.search.before.runs != 0)
+    std::cout << "  of these " << grouped(made.search.before.states) << " states and "
+              << grouped(made.search.before.runs) << " runs before it was resumed\n";
+  if (!made.saved_file.empty())
+    std::cout << "  saved; go on: " << shell_word(asked.program) << " verify --resume " << shell_word(made.saved_file)
+              << '\n';
+}
+
+/// The exit status where there is nothing to tell: the search does not go on, or the next one is to be made in a new process.
+std::optional<int> without_result(const verification& made, const invocation& asked) {
+  if (made.next_stage) searched_here()->next_stage = true;
+  if (made.next_stage) return as_expected;
+  if (made.search.not_gone_on.empty()) return std::nullopt;
+  return fail(wrong_input, "--resume " + asked.verify.save_file + ": " + made.search.not_gone_on);
 }
 
 }  // namespace
@@ -109,7 +125,9 @@ int verify(const invocation& asked) {
   if (selected.chosen.empty())
     return fail(wrong_input, "no scenario asked for claims anything (scenario::proofs); leave out --all");
 
-  if (!asked.out_file.empty())
+  if (saves_search(asked) && searched_here() == nullptr)
+    return fail(wrong_input, "verify --save and --resume begin a process of their own, which is not done here");
+  if (!asked.out_file.empty() && searched_here() == nullptr)
     if (const auto failed = cannot_write(asked.out_file)) return fail(cannot_go_on, *failed);
   for (const std::string& each : asked.settings)
     if (each == "step=wave" || each.starts_with("partings="))
@@ -131,6 +149,7 @@ int verify(const invocation& asked) {
     settings.push_back(std::move(*each.value));
   }
   bool all_ok = true;
+  std::string not_written;
   json proofs = json::array();
   for (size_t n = 0; n < settings.size(); ++n) {
     if (n > 0 && interrupt_flag()) {
@@ -146,6 +165,8 @@ int verify(const invocation& asked) {
     options.progress = [&](const sim::search_result& so_far) { progress.show(so_far); };
     verification made = verify_all_runs(*selected.chosen[n], settings[n], options);
     progress.clear();
+    if (const auto ended = without_result(made, asked)) return *ended;
+    not_written = made.not_written;
     if (made.found && !asked.out_file.empty()) {
       if (const auto failed = scheduler::write_trace(made.found->recorded, asked.out_file))
         return fail(cannot_go_on, *failed);
@@ -164,6 +185,7 @@ int verify(const invocation& asked) {
     const json shown = several ? json{{"proofs", std::move(proofs)}, {"ok", all_ok}} : std::move(proofs.front());
     write_json(shown);
   }
+  if (!not_written.empty()) return fail(cannot_go_on, "the search is not saved: " + not_written);
   if (interrupt_flag()) return interrupted;
   return all_ok ? as_expected : not_as_expected;
 }

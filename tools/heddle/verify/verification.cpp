@@ -86,8 +86,21 @@ verification search_once(const scenario& tested, const parameters& settings, con
     const run_under_way known(tested, choices.seed());
     return machine.run(settings, [&] { tested.body(settings); }, choices, false);
   };
+  saved_in from;
+  saved_out to(asked.saved == nullptr ? "" : asked.saved->file.data(),
+               [&] { return header_of(tested.name, asked.assignments, *asked.saved); });
+  if (asked.saved != nullptr) {
+    options.saves_to = &to;
+    if (asked.saved->goes_on &&
+        from.open(asked.saved->file.data(), asked.saved->searched_at, asked.saved->searched_bytes))
+      options.goes_on_from = &from;
+  }
   const kept_output keeps;
   made.search = machine.search(run, options);
+  if (made.search.cut && asked.saved != nullptr) {
+    made.not_written = made.search.not_saved.empty() ? to.finish() : made.search.not_saved;
+    if (made.not_written.empty()) made.saved_file = asked.saved->file.data();
+  }
   if (made.found) {
     // To repeat it may be the end of this process.
     tell_parent(scheduler::to_token(made.found->recorded));
@@ -120,8 +133,75 @@ verification search_with_points(const scenario& tested, const parameters& settin
 
 }  // namespace
 
+namespace {
+
+/// The search for races, behind this one.
+search_stage stage_behind(const sim::search_result& weighed) {
+  search_stage made = {.behind_weighed = true,
+                       .with_points = false,
+                       .weighed_complete = weighed.complete,
+                       .states = weighed.states,
+                       .transitions = weighed.transitions,
+                       .executions = weighed.executions,
+                       .runs = weighed.runs,
+                       .depth_max = weighed.depth_max,
+                       .seconds = weighed.seconds,
+                       .left_out = {}};
+  weighed.left_out.copy(made.left_out.data(), made.left_out.size() - 1);
+  return made;
+}
+
+/// Adds what the search before this one has found.
+void add_weighed(sim::search_result& both, const search_stage& before) {
+  if (both.complete && !before.weighed_complete) {
+    both.complete = false;
+    both.left_out = before.left_out.data();
+  }
+  both.states += before.states;
+  both.transitions += before.transitions;
+  both.executions += before.executions;
+  both.runs += before.runs;
+  both.seconds += before.seconds;
+  both.depth_max = std::max(both.depth_max, before.depth_max);
+}
+
+/// One of the searches of verify_all_runs(), and what comes behind it: a new process, as the search behind it begins in one wherever it goes on.
+verification search_stage_of(const scenario& tested, const parameters& settings, const verify_options& options) {
+  search_stage& stage = options.saved->stage;
+  const bool weighs = settings.has("races") && settings.text("races") == "weigh";
+  parameters widened = settings;
+  if (weighs && stage.behind_weighed) widened.set("races=end");
+  widened = without_bounds(widened, options.assignments);
+  if (stage.with_points) widened.set("points=all");
+  verification made = search_once(tested, widened, options);
+  if (weighs && stage.behind_weighed && !made.found) made.settings = settings;
+  if (made.found || made.search.cut || !made.search.not_gone_on.empty()) return made;
+  const bool points_are_given = std::any_of(options.assignments.begin(), options.assignments.end(),
+                                            [](const std::string& each) { return each.starts_with("points="); });
+  if (made.search.wants_points && !stage.with_points && !points_are_given) {
+    stage.with_points = true;
+  } else if (weighs && !stage.behind_weighed) {
+    stage = stage_behind(made.search);
+  } else {
+    return made;
+  }
+  options.saved->goes_on = false;
+  // Where it is to stop, the next one only is written down.
+  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed))
+    return search_stage_of(tested, settings, options);
+  made.next_stage = true;
+  return made;
+}
+
+}  // namespace
+
 // With races=weigh, first what comes of races, in a search that looks for none; then the races.
 verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options) {
+  if (options.saved != nullptr) {
+    verification made = search_stage_of(tested, settings, options);
+    if (options.saved->stage.behind_weighed) add_weighed(made.search, options.saved->stage);
+    return made;
+  }
   if (!settings.has("races") || settings.text("races") != "weigh") return search_with_points(tested, settings, options);
   verification weighed = search_with_points(tested, settings, options);
   if (weighed.found) return weighed;
@@ -134,17 +214,7 @@ verification verify_all_runs(const scenario& tested, const parameters& settings,
   parameters ends = settings;
   ends.set("races=end");
   verification made = search_with_points(tested, ends, options);
-  sim::search_result& both = made.search;
-  if (both.complete && !weighed.search.complete) {
-    both.complete = false;
-    both.left_out = weighed.search.left_out;
-  }
-  both.states += weighed.search.states;
-  both.transitions += weighed.search.transitions;
-  both.executions += weighed.search.executions;
-  both.runs += weighed.search.runs;
-  both.seconds += weighed.search.seconds;
-  both.depth_max = std::max(both.depth_max, weighed.search.depth_max);
+  add_weighed(made.search, stage_behind(weighed.search));
   if (!made.found) made.settings = settings;
   return made;
 }
@@ -243,7 +313,13 @@ nlohmann::ordered_json to_json(const verification& made) {
                 {"expected", to_string(made.expected)},
                 {"ok", made.ok()},
                 {"runs", made.search.runs},
-                {"incomplete_because", made.search.left_out}};
+                {"incomplete_because", made.search.left_out},
+                {"saved", made.saved_file.empty() ? json(nullptr) : json(made.saved_file)},
+                {"resumed", nullptr}};
+  if (made.search.before.runs != 0)
+    shown["resumed"] = {{"states", made.search.before.states},
+                        {"runs", made.search.before.runs},
+                        {"seconds", made.search.before.seconds}};
   if (made.found) {
     shown["verdict"] = to_string(made.found->recorded.outcome);
     shown["where"] = made.found->recorded.where;

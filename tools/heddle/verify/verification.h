@@ -7,6 +7,7 @@
 #include <heddle/sim/verify/search.h>
 #include <heddle/tools/registry.h>
 #include <heddle/tools/trial/trial.h>
+#include <heddle/tools/verify/search_store.h>
 #include <nlohmann/json_fwd.hpp>
 
 #include <atomic>
@@ -35,6 +36,8 @@ struct verify_options {
   const std::atomic<bool>* stop = nullptr;
   /// Called now and then.
   std::function<void(const sim::search_result&)> progress;
+  /// Where a search that is cut is written, and what it goes on from. Null: nowhere.
+  search_request* saved = nullptr;
 };
 
 /// A run that ended with a violation.
@@ -53,6 +56,9 @@ struct verification {
   std::optional<counterexample> found;
   std::string file;         ///< where its trace was written; empty: nowhere
   uint64_t peak_bytes = 0;  ///< of the process, until now
+  std::string saved_file;   ///< where the search that was cut was written; empty: nowhere
+  std::string not_written;  ///< one line that says why not
+  bool next_stage = false;  ///< nothing is known: the next search, which `saved` tells, is to be made in a new process
 
   /// "proved", "violated", "incomplete".
   const char* result() const { return found ? "violated" : search.complete ? "proved" : "incomplete"; }
