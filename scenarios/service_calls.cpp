@@ -279,8 +279,6 @@ void run_service_posts(const parameters& set) {
   }
 }
 
-// -- throwing-handler -----------------------------------------------------------------------------------------------------------
-
 inline constexpr uint16_t throwing_opcode = rpc::user_opcode(2);
 inline constexpr uint16_t unheard_of_opcode = rpc::user_opcode(3);
 inline constexpr uint64_t throwing_call = 2;
@@ -351,8 +349,7 @@ void run_throwing_handler(const parameters& set) {
 
 std::vector<parameter> throwing_parameters() {
   std::vector<parameter> all = service_parameters(2, 2, 4, 1);
-  all.push_back(parameter::one_of("stops", "behind", {"behind", "meanwhile"},
-                                  "when the host stops: behind the launch, or while its kernels call"));
+  all.push_back(parameter::one_of("stops", "behind", {"behind", "meanwhile"}, "when the host stops, by the launch"));
   return all;
 }
 

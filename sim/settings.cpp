@@ -99,12 +99,9 @@ std::vector<parameter> parameters_of_the_driver() {
   return all;
 }
 
-}  // namespace
-
-std::vector<parameter> machine_parameters() {
-  std::vector<parameter> all = {
-      parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
-                        "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
+/// How the lanes of a wave go on.
+std::vector<parameter> lane_parameters() {
+  return {
       parameter::one_of("convergence", has_one_counter() ? "lockstep" : "independent", {"independent", "lockstep"},
                         "whether the lanes of a wave are scheduled each on its own, or have one program counter and "
                         "the memory of such a machine"),
@@ -118,6 +115,15 @@ std::vector<parameter> machine_parameters() {
       parameter::number("partings", 2, 0, 1000, "",
                         "how often in a run lanes that stand together are parted though the program does not part them "
                         "(convergence independent, step wave)"),
+  };
+}
+
+}  // namespace
+
+std::vector<parameter> machine_parameters() {
+  std::vector<parameter> all = {
+      parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
+                        "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
       parameter::one_of("progress", "fair", progress_model_names(),
                         "which waves are guaranteed a turn; each model is explained in docs/simulator.md"),
       parameter::one_of("starts", "in-order", {"in-order", "any"},
@@ -176,6 +182,8 @@ std::vector<parameter> machine_parameters() {
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
   };
+  std::vector<parameter> of_lanes = lane_parameters();
+  all.insert(all.begin() + 1, std::make_move_iterator(of_lanes.begin()), std::make_move_iterator(of_lanes.end()));
   for (parameter& each : parameters_of_the_driver()) all.push_back(std::move(each));
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
@@ -260,8 +268,8 @@ settings settings::from(const parameters& values) {
   read.time = time_settings::from(values);
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
   const std::string& order = values.text("arms");
-  read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
-  read.barriers_aligned = values.text("barriers") == "aligned";
+  read.diverging.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
+  read.diverging.barriers_aligned = values.text("barriers") == "aligned";
   read.step = values.text("step") == "wave" ? wave_step::wave : wave_step::lane;
   read.partings = values.count("partings");
   read.progress = parse_progress_model(values.text("progress"));

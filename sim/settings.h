@@ -90,6 +90,12 @@ enum class arms : uint8_t {
   any,         ///< a choice
 };
 
+/// What lanes of a wave that part may do.
+struct divergence {
+  sim::arms arms = sim::arms::then_first;
+  bool barriers_aligned = true;  ///< they come to a barrier of the block at one place all the same
+};
+
 /// What a host thread waits for in a call that allocates, frees, copies, launches, or makes or destroys a stream.
 enum class driver_calls : uint8_t {
   free,     ///< nothing
@@ -154,10 +160,9 @@ struct settings {
   doorbell_settings doorbells;
   time_settings time;
   sim::convergence convergence = sim::convergence::independent;
-  sim::arms arms = sim::arms::then_first;
+  divergence diverging;
   wave_step step = wave_step::wave;
-  bool barriers_aligned = true;  ///< lanes of a wave come to a barrier of the block at one place
-  uint32_t partings = 0;         ///< times in a run that lanes are parted which the program keeps together
+  uint32_t partings = 0;  ///< times in a run that lanes are parted which the program keeps together
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that each device holds at a time
   uint32_t devices = 1;         ///< GPUs

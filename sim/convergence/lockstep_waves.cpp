@@ -288,17 +288,16 @@ void lockstep_waves::order_arms(lane& self, std::vector<uint32_t>& order, const 
     const std::vector<int>& second = lines_of(places[b]);
     return first != second ? first < second : places[a] < places[b];
   });
-  if (core_.machine.arms == arms::else_first) std::reverse(order.begin(), order.end());
+  if (core_.machine.diverging.arms == arms::else_first) std::reverse(order.begin(), order.end());
   if (!core_.phase.is_open()) return;
   // Of arms on one line the source does not say here which stands first.
   const auto is_same = [&](uint32_t a, uint32_t b) {
-    return core_.machine.arms == arms::any ||
+    return core_.machine.diverging.arms == arms::any ||
            (!lines_of(places[a]).empty() && lines_of(places[a]) == lines_of(places[b]));
   };
   for (auto next = order.begin(); order.end() - next > 1; ++next) {
     const auto end = std::find_if_not(next, order.end(), [&](uint32_t other) { return is_same(*next, other); });
-    if (end - next > 1)
-      std::swap(*next, *(next + core_.pick(self, static_cast<uint32_t>(end - next), choice_kind::arm)));
+    if (end - next > 1) std::swap(*next, next[core_.pick(self, static_cast<uint32_t>(end - next), choice_kind::arm)]);
   }
 }
 

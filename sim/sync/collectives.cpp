@@ -228,7 +228,7 @@ void collectives::check_aligned(lane& self) {
 collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) {
   wave& of = *self.of;
   block_state& block = of.runs->state_of(of.block);
-  if (block.at_barrier != 0 && self.pending.aligned && core_.machine.barriers_aligned) check_aligned(self);
+  if (block.at_barrier != 0 && self.pending.aligned && core_.machine.diverging.barriers_aligned) check_aligned(self);
   for (uint32_t n = 0; block.at_barrier != 0 && n < of.runs->waves_per_block; ++n)
     for (const lane* other : wave_of_block(of, n).lanes)
       if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&
