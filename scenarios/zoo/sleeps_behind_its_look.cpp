@@ -24,7 +24,7 @@ HEDDLE_FUNCTION void fence_if_fixed() {
 }
 
 template <bool Fixed>
-struct ringing_kernel {
+struct sleeper_kernel {
   sleeper_words* words;
   uint32_t calls;
 
@@ -78,7 +78,7 @@ void run_sleeper(const parameters& set) {
   const uint32_t calls = set.count("calls");
   auto* const words = on.allocate_shared<sleeper_words>(1, "words");
   auto server = on.spawn_host("server", sleeping_server<Fixed>{words, calls});
-  on.launch({.blocks = 1, .waves = 1, .lanes = 1}, ringing_kernel<Fixed>{words, calls});
+  on.launch({.blocks = 1, .waves = 1, .lanes = 1}, sleeper_kernel<Fixed>{words, calls});
   on.synchronize();
   server.join();
 }
