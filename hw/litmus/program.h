@@ -10,6 +10,7 @@
 #endif
 
 #include <regex.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <charconv>
@@ -19,6 +20,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -191,16 +193,24 @@ inline std::string context_of(const runner& on, const std::string& command) {
          ",\n  \"command\": " + quoted(command) + "\n";
 }
 
-/// The file is whole at any time: what is there so far.
+/// The file is whole at any time: what is there so far. A device or a pipe is written as it stands, once all is there; a symbolic link
+/// stays one.
 inline void write_json(const std::string& file, const std::string& context, const std::vector<judged>& all,
                        bool whole) {
-  const std::string part = file + ".part";
+  struct stat there{};
+  const bool is_there = stat(file.c_str(), &there) == 0;
+  const bool is_file = is_there && S_ISREG(there.st_mode);
+  if (is_there && !is_file && !whole) return;
+  const bool in_place = !is_file && lstat(file.c_str(), &there) == 0;
+  const std::unique_ptr<char, void (*)(void*)> named(is_file ? realpath(file.c_str(), nullptr) : nullptr, std::free);
+  const std::string to = named ? named.get() : file;
+  const std::string part = in_place ? to : to + ".part";
   std::ofstream out(part);
   out << "{\n \"context\": {\n" << context << " },\n \"whole\": " << (whole ? "true" : "false") << ",\n \"rows\": [";
   for (size_t n = 0; n < all.size(); ++n) out << (n == 0 ? "\n  " : ",\n  ") << json_of(all[n]);
   out << "\n ]\n}\n";
   out.close();
-  if (!out || std::rename(part.c_str(), file.c_str()) != 0)
+  if (!out || (!in_place && std::rename(part.c_str(), to.c_str()) != 0))
     throw std::invalid_argument("cannot write " + file + ": " + std::strerror(errno));
 }
 

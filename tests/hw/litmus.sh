@@ -44,6 +44,18 @@ case $1 in
     expect 2 wrong "$2" --cheese
     expect 2 wrong "$2" --row 'host/SB$' --instances 1 --json "$folder/no/such/folder"
     says wrong 'cannot write'
+    # A pipe and a symbolic link stay what they are.
+    mkfifo "$folder/pipe"
+    timeout 60 cat "$folder/pipe" >"$folder/piped" &
+    expect 0 rows "$2" --row 'host/SB\+(mfences|xchgs)$' --instances 1000 --json "$folder/pipe"
+    wait
+    says piped '"whole": true'
+    [ -p "$folder/pipe" ] && [ "$(grep -c '"context"' "$folder/piped")" = 1 ] || { echo "the pipe"; failed=1; }
+    ln -s linked "$folder/link"
+    expect 0 rows "$2" --row 'host/SB$' --instances 1000 --json "$folder/link"
+    says linked '"whole": true'
+    expect 0 rows "$2" --row 'host/SB$' --instances 1000 --json "$folder/link"
+    [ -L "$folder/link" ] || { echo "the link"; failed=1; }
     ;;
   device)
     expect 1 planted "$3" --instances 200
