@@ -1,12 +1,10 @@
-#include <fcntl.h>
 #include <heddle/scheduler/answer_code.h>
 #include <heddle/scheduler/trace.h>
-#include <unistd.h>
+#include <heddle/scheduler/whole_file.h>
 #include <zlib.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 namespace heddle::scheduler {
@@ -244,48 +242,16 @@ trace_or_error read_content(std::string_view bytes) {
   return read;
 }
 
-std::string last_error() { return std::strerror(errno); }
-
-/// False with errno set when not all could be written and synced.
-bool write_synced(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return ::fsync(file) == 0;
-}
-
-/// The rename itself must reach the disk too. Some file systems cannot sync a folder; that is not an error of ours.
-void sync_folder(const std::filesystem::path& folder) {
-  const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return;
-  ::fsync(opened);
-  ::close(opened);
-}
-
 trace_or_error read_file(const std::string& name) {
-  const int opened = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (opened < 0) {
-    if (errno != ENOENT && errno != ENAMETOOLONG) return unreadable("cannot read \"" + name + "\": " + last_error());
+  text_or_reason found = read_whole(name, file_bytes_max);
+  if (!found.text) {
+    const int wrong = found.wrong;
+    if (wrong == EFBIG) return unreadable("\"" + name + "\": this is no valid trace: it is too large");
+    if (wrong != ENOENT && wrong != ENAMETOOLONG) return unreadable("cannot read \"" + name + "\": " + found.reason);
     return unreadable("there is no file \"" + name.substr(0, 64) + (name.size() > 64 ? "...\"" : "\"") +
                       ", and it is no token either (a token begins with \"" + std::string(token_prefix) + "\")");
   }
-  std::string text;
-  std::array<char, 65'536> piece;
-  ssize_t got = 0;
-  while (text.size() <= file_bytes_max) {
-    got = ::read(opened, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(piece.data(), static_cast<size_t>(got));
-  }
-  const std::string reason = got < 0 ? last_error() : "";
-  ::close(opened);
-  if (got < 0) return unreadable("cannot read \"" + name + "\": " + reason);
-  if (text.size() > file_bytes_max) return unreadable("\"" + name + "\": this is no valid trace: it is too large");
-
+  std::string& text = *found.text;
   trace_or_error read;
   if (is_token(text)) {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
@@ -346,25 +312,7 @@ trace_or_error from_token(std::string_view token) {
 std::optional<std::string> write_trace(const trace& recorded, const std::filesystem::path& file) {
   if (recorded.answers.size() > answers_max)
     return "\"" + file.string() + "\": the run has too many choices for a trace";
-  const std::filesystem::path temporary = file.string() + ".part" + std::to_string(::getpid());
-  const int opened = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (opened < 0) return "cannot write \"" + file.string() + "\": " + last_error();
-  bool written = write_synced(opened, to_json(recorded));
-  std::string reason = written ? "" : last_error();
-  if (::close(opened) != 0 && written) {
-    written = false;
-    reason = last_error();
-  }
-  if (written && ::rename(temporary.c_str(), file.c_str()) != 0) {
-    written = false;
-    reason = last_error();
-  }
-  if (written) {
-    sync_folder(file.parent_path());
-    return std::nullopt;
-  }
-  ::unlink(temporary.c_str());
-  return "cannot write \"" + file.string() + "\": " + reason;
+  return write_whole(file, to_json(recorded));
 }
 
 trace_or_error read_trace(std::string_view file_or_token) {

@@ -1,11 +1,13 @@
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/sim/settings/excuses.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 namespace heddle::sim {
 namespace {
+
+/// Of a list or a source; a file without an end must not be read for ever.
+constexpr size_t bytes_max = size_t{64} << 20;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
@@ -96,9 +98,9 @@ std::optional<std::string> read_excuses(std::string_view files, std::vector<excu
   for (const std::string_view each : split(files, ',')) {
     if (each.empty()) continue;
     const std::string name(each);
-    std::ifstream file(name, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.is_open() || file.bad()) return "cannot read the excuses in \"" + name + "\"";
+    const scheduler::text_or_reason read = scheduler::read_whole(name, bytes_max);
+    if (!read.text) return "cannot read the excuses in \"" + name + "\": " + read.reason;
+    const std::string& text = *read.text;
     const std::vector<std::string_view> lines = split(text, '\n');
     if (text.find(excuse_comment) != std::string::npos)
       read_source(name, lines, into);

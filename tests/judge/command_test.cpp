@@ -129,7 +129,8 @@ TEST(progress_command, bad_input_of_what_is_played_is_refused_in_one_line) {
   expect_refused({"progress", "--schedules", "5"}, "progress: --schedules requires --simulate");
   expect_refused({"progress", "--simulate", "--strategy", "rythm"},
                  "unknown strategy \"rythm\"; did you mean \"rhythm\"?");
-  expect_refused({"progress", "--simulate", "none.csv"}, "cannot read the file \"none.csv\"");
+  expect_refused({"progress", "--simulate", "none.csv"},
+                 "cannot read the file \"none.csv\": No such file or directory");
   expect_refused(
       {"progress", "some.csv"},
       "progress: a table of programs is judged by heddle litmus some.csv; with --simulate it is played here");

@@ -146,7 +146,9 @@ TEST(litmus_command, rows_are_chosen_by_name) {
 }
 
 TEST(litmus_command, bad_input_is_refused_in_one_line) {
-  expect_refused({"nothing.csv"}, "cannot read the file \"nothing.csv\"");
+  expect_refused({"nothing.csv"}, "cannot read the file \"nothing.csv\": No such file or directory");
+  expect_refused({"/"}, "cannot read the file \"/\": Is a directory");
+  expect_refused({"/dev/zero"}, "cannot read the file \"/dev/zero\": it is larger than 64 MiB");
   expect_refused({"--jobs", "0"}, "--jobs cannot be \"0\"; it must be a whole number from 1 to 1024");
   expect_refused({"--schedules", "0"},
                  "--schedules cannot be \"0\"; it must be a whole number from 1 to 4611686018427387904");

@@ -1,13 +1,16 @@
 #include <heddle/scheduler/trace.h>
 
 #include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/whole_file.h>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace heddle::scheduler {
 namespace {
@@ -242,6 +245,54 @@ TEST(trace_file, is_written_whole_and_read_as_file_or_as_file_with_a_token) {
   size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++files;
   EXPECT_EQ(files, 2u) << "no temporary file is left";
+}
+
+TEST(whole_file, is_written_to_a_pipe_as_it_stands) {
+  const temporary_folder folder;
+  const std::filesystem::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(cannot_write(pipe)) << "which waits for no reader";
+  std::string read;
+  std::thread reader([&] { read = read_whole(pipe, 1 << 20).text.value_or(""); });
+  EXPECT_FALSE(write_whole(pipe, "text"));
+  reader.join();
+  EXPECT_EQ(read, "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(whole_file, is_written_where_symbolic_links_lead) {
+  const temporary_folder folder;
+  std::filesystem::create_directory(folder / "kept");
+  std::filesystem::create_symlink("kept/second", folder / "first");
+  std::filesystem::create_symlink("file", folder / "kept/second");
+  for (const char* text : {"one", "another"}) {
+    EXPECT_FALSE(cannot_write(folder / "first"));
+    EXPECT_FALSE(write_whole(folder / "first", text));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "first") && std::filesystem::is_symlink(folder / "kept/second"));
+    EXPECT_EQ(read_whole(folder / "kept/file", 100).text, text);
+  }
+  std::filesystem::create_symlink("round", folder / "round");
+  EXPECT_EQ(write_whole(folder / "round", ""),
+            "cannot write \"" + (folder / "round").string() + "\": Too many levels of symbolic links");
+}
+
+TEST(whole_file, of_a_name_that_cannot_be_written_is_refused_before_and_then) {
+  const temporary_folder folder;
+  for (const auto& [file, reason] :
+       {std::pair(folder / "missing/file", "No such file or directory"), std::pair(folder.path(), "Is a directory")}) {
+    const std::string line = "cannot write \"" + file.string() + "\": " + reason;
+    EXPECT_EQ(cannot_write(file), line);
+    EXPECT_EQ(write_whole(file, ""), line);
+  }
+}
+
+TEST(whole_file, is_read_up_to_a_size) {
+  const temporary_folder folder;
+  ASSERT_FALSE(write_whole(folder / "file", std::string(1 << 20, 'x')));
+  EXPECT_EQ(read_whole(folder / "file", 1 << 20).text.value_or("").size(), size_t{1} << 20);
+  EXPECT_EQ(read_whole(folder / "file", (1 << 20) - 1).text, std::nullopt);
+  EXPECT_EQ(read_whole("/dev/zero", 2 << 20).reason, "it is larger than 2 MiB");
+  EXPECT_EQ(read_whole(folder.path(), 100).reason, "Is a directory");
 }
 
 TEST(trace_file, what_cannot_be_read_or_written_is_one_line) {

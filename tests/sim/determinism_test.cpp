@@ -287,7 +287,7 @@ TEST(settings, kinds_of_races_may_be_several) {
   EXPECT_FALSE(set.set("races.excuse=after-read+acquire"));
   EXPECT_TRUE(set.includes("races.excuse", "acquire") && set.includes("races.excuse", "after-read"));
   EXPECT_FALSE(set.includes("races.excuse", "acquire-store") || set.includes("races.excuse", "none"));
-  EXPECT_EQ(refusal({"races.known=no/such"}), "cannot read the excuses in \"no/such\"");
+  EXPECT_EQ(refusal({"races.known=no/such"}), "cannot read the excuses in \"no/such\": No such file or directory");
 }
 
 TEST(settings, races_are_counted_only_where_they_are_looked_for) {

@@ -682,7 +682,9 @@ TEST(known_races, are_read_from_good_files_alone) {
        {"place a.cu", "place a.cu:", "place a.cu:0", "place a.cu:7x", "place :7", "variable ", "ring.cu:7"})
     EXPECT_NE(told(std::string("\n") + bad).find(":2: \""), std::string::npos) << bad;
   std::vector<excuse> known;
-  EXPECT_EQ(read_excuses("no/such", known), "cannot read the excuses in \"no/such\"");
+  EXPECT_EQ(read_excuses("no/such", known), "cannot read the excuses in \"no/such\": No such file or directory");
+  EXPECT_EQ(read_excuses("/", known), "cannot read the excuses in \"/\": Is a directory");
+  EXPECT_EQ(read_excuses("/dev/zero", known), "cannot read the excuses in \"/dev/zero\": it is larger than 64 MiB");
 }
 
 TEST(relaxed_races, are_none_of_plain_words) {

@@ -12,6 +12,8 @@
 #include <random>
 #include <set>
 
+#include <sys/stat.h>
+
 #include "command.h"
 
 namespace heddle::tests {
@@ -474,6 +476,40 @@ TEST(junit, has_a_case_for_each_scenario_and_says_what_failed) {
       heddle({"fuzz", "port.echo", "--schedules", "1", "--junit", folder.path().string()});
   EXPECT_EQ(folder_of_that_name.status, 3);
   EXPECT_EQ(folder_of_that_name.out, "");
+}
+
+TEST(junit, takes_the_place_of_no_pipe_and_of_no_symbolic_link) {
+  const temporary_folder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string at_pipe =
+      "cat '" + pipe + "' & " FAKE_HEDDLE " fuzz port.echo -n 1 --junit '" + pipe + "'; s=$?; wait; exit $s";
+  const ended_process piped = run_process({"/bin/sh", "-c", at_pipe});
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_NE(piped.out.find("</testsuites>"), std::string::npos) << piped.out;
+  EXPECT_TRUE(fs::is_fifo(pipe));
+
+  fs::create_directory(folder.path() / "kept");
+  fs::create_symlink("kept/results.xml", folder.path() / "link");
+  for (int times = 0; times < 2; ++times) {  // the first time it names nothing
+    EXPECT_EQ(heddle({"fuzz", "port.echo", "-n", "1", "--junit", (folder.path() / "link").string()}).status, 0);
+    EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+    EXPECT_NE(content(folder.path() / "kept/results.xml").find("</testsuites>"), std::string::npos);
+  }
+}
+
+TEST(junit, may_be_what_standard_output_goes_to) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "out").string();
+  const fs::path like_dev_stdout = folder.path() / "stdout";
+  fs::create_symlink("/proc/self/fd/1", like_dev_stdout);
+  const ended_process ended =
+      heddle({"fuzz", "port.echo", "-n", "1", "--junit", like_dev_stdout.string()}, {.out_file = file});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const std::string text = content(file);
+  EXPECT_LT(text.find("port.echo"), text.find("<?xml")) << text;
+  EXPECT_TRUE(text.ends_with("</testsuites>\n")) << text;
+  EXPECT_TRUE(fs::is_symlink(like_dev_stdout));
 }
 
 }  // namespace

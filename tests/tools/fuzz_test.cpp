@@ -131,7 +131,7 @@ TEST(fuzz, takes_the_scenarios_with_a_word_in_their_name) {
     EXPECT_NE(each["name"].get<std::string>().find("crossed"), std::string::npos);
   const ended_process none = heddle({"fuzz", "-k", "no such word"});
   EXPECT_EQ(none.status, 2);
-  EXPECT_EQ(none.err, "heddle: no scenario has \"no such word\" in its name; see heddle list\n");
+  EXPECT_EQ(none.err, "heddle: no scenario has \"no such word\" in its name; see " FAKE_HEDDLE " list\n");
 }
 
 TEST(fuzz, the_table_fits_80_columns) {

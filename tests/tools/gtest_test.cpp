@@ -120,6 +120,22 @@ TEST_F(gtest_macro, without_a_folder_of_ones_own_it_is_that_of_bazel_or_a_new_on
   EXPECT_EQ(files().size(), 2u);
 }
 
+TEST_F(gtest_macro, an_environment_that_says_what_is_no_time_is_refused) {
+  const auto told = [](const char* name, const char* text) {
+    setenv(name, text, 1);
+    const ended_process ended = run_test("heddle/ports.*");
+    unsetenv(name);
+    return ended.status == 0 ? "" : ended.out;
+  };
+  EXPECT_NE(told("HEDDLE_STUCK", "abc")
+                .find("HEDDLE_STUCK cannot be \"abc\"; it must be a time such as 10, 0.5s or 1m, or 0"),
+            std::string::npos);
+  EXPECT_NE(told("HEDDLE_IN_PROCESS", "yes").find("HEDDLE_IN_PROCESS cannot be \"yes\"; it must be 1 or 0"),
+            std::string::npos);
+  for (const char* good : {"", "0", "2s"}) EXPECT_EQ(told("HEDDLE_STUCK", good), "") << good;
+  for (const char* good : {"", "0", "1"}) EXPECT_EQ(told("HEDDLE_IN_PROCESS", good), "") << good;
+}
+
 TEST_F(gtest_macro, mistakes_fail_with_their_line) {
   EXPECT_NE(run_test("heddle/misspelt.*").out.find("did you mean \"port.echo\"?"), std::string::npos);
   EXPECT_NE(run_test("heddle/unknown_key.*").out.find("unknown key \"waves\""), std::string::npos);

@@ -41,6 +41,9 @@ TEST(hardware, a_hang_is_killed_after_the_time_out) {
 
 TEST(hardware, wrong_input_is_one_line) {
   expect_refused({"real.god"}, "unknown scenario \"real.god\"; did you mean \"real.good\"?");
+  const std::string program = FAKE_HARDWARE;
+  expect_refused({"list"}, "unknown scenario \"list\"; see " + program + " --list");
+  expect_refused({"xyzzy.*"}, "no scenario matches \"xyzzy.*\"; see " + program + " --list");
   expect_refused({"real.good", "--set", "progress=hsa"},
                  "scenario real.good: unknown key \"progress\"; the keys are calls (settings of the machine, such as "
                  "progress, belong to the simulator)");

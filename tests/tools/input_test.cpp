@@ -39,8 +39,8 @@ TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
   expect_refused({"completion", "bash", "zsh"},
                  "completion: unexpected argument \"zsh\"; " + program + " help completion says what it takes");
   expect_refused({"replay"}, "replay: FILE|TOKEN is required");
-  expect_refused({"run"}, "run: name a scenario; this program has 24: see heddle list");
-  expect_refused({"slack"}, "slack: name a scenario; this program has 24: see heddle list");
+  expect_refused({"run"}, "run: name a scenario; this program has 24; see " + program + " list");
+  expect_refused({"slack"}, "slack: name a scenario; this program has 24; see " + program + " list");
   expect_refused({"run", "entry.*"}, "run: it takes one scenario, and \"entry.*\" selects 8");
   expect_refused({"shrink"}, "shrink: FILE|TOKEN is required");
   expect_refused({"help", "fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");
@@ -68,8 +68,8 @@ TEST(input, seeds_do_not_wrap) {
 TEST(input, scenarios_that_there_are_not_are_refused_with_the_nearest) {
   expect_refused({"fuzz", "port.ecko"}, "unknown scenario \"port.ecko\"; did you mean \"port.echo\"?");
   expect_refused({"fuzz", "crossed"}, "unknown scenario \"crossed\"; did you mean \"zoo.crossed-calls\"?");
-  expect_refused({"fuzz", "xyzzy"}, "unknown scenario \"xyzzy\"; see heddle list");
-  expect_refused({"fuzz", "nothing.*"}, "no scenario matches \"nothing.*\"; see heddle list");
+  expect_refused({"fuzz", "xyzzy"}, "unknown scenario \"xyzzy\"; see " + program + " list");
+  expect_refused({"fuzz", "nothing.*"}, "no scenario matches \"nothing.*\"; see " + program + " list");
 }
 
 TEST(input, settings_are_checked_for_every_chosen_scenario_before_anything_runs) {
@@ -85,6 +85,12 @@ TEST(input, settings_are_checked_for_every_chosen_scenario_before_anything_runs)
       {"fuzz", "port.echo", "--set", "progress=has"},
       "scenario port.echo: \"progress\" cannot be \"has\"; it must be one of unfair, hsa, obe, fair; did you mean "
       "\"hsa\"?");
+}
+
+TEST(input, arguments_for_main_are_refused_where_there_is_none) {
+  const std::string none = ": it has no main() that could take arguments; leave out what stands behind --, or args=";
+  expect_refused({"fuzz", "port.echo", "--", "a", "b"}, "scenario port.echo" + none);
+  expect_refused({"run", "port.echo", "--set", "args=a"}, "scenario port.echo" + none);
 }
 
 TEST(input, a_setting_may_stand_beside_the_names) {
@@ -182,7 +188,15 @@ TEST(input, help_and_version_print_to_stdout) {
 TEST(input, output_that_cannot_be_written_is_status_3) {
   const ended_process ended = heddle({"fuzz", "port.echo", "--schedules", "1"}, {.out_file = "/dev/full"});
   EXPECT_EQ(ended.status, 3);
-  EXPECT_EQ(line_count(ended.err), 1u);
+  EXPECT_EQ(ended.err, "heddle: the output could not be written: No space left on device\n");
+  // More than one buffer has.
+  EXPECT_EQ(heddle({"help", "--man"}, {.out_file = "/dev/full"}).err, ended.err);
+  EXPECT_EQ(heddle({"list", "--json"}, {.out_file = "/dev/full"}).err, ended.err);
+
+  for (const std::string words : {" list", " help --man", " list --json"})
+    EXPECT_EQ(run_process({"/bin/sh", "-c", FAKE_HEDDLE + words + " >&-"}).err,
+              "heddle: the output could not be written: Bad file descriptor\n")
+        << words;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(replay, writes_who_waits_for_whom) {
 
   const ended_process cannot = heddle({"replay", token_of("zoo.crossed-calls"), "--dot", "/nowhere/waits.dot"});
   EXPECT_EQ(cannot.status, 3);
-  EXPECT_EQ(cannot.err, "heddle: cannot write /nowhere/waits.dot\n");
+  EXPECT_EQ(cannot.err, "heddle: cannot write \"/nowhere/waits.dot\": No such file or directory\n");
 }
 
 TEST(replay, a_recorded_run_that_was_ok_is_status_0) {
@@ -300,6 +300,14 @@ TEST(shrink, a_file_that_cannot_be_written_is_status_3) {
   EXPECT_EQ(ended.status, 3);
   EXPECT_EQ(line_count(ended.err), 1u) << ended.err;
   EXPECT_NE(ended.err.find("cannot write \"/nowhere/small.heddle.json\""), std::string::npos) << ended.err;
+}
+
+TEST(shrink, a_symbolic_link_stays_one) {
+  const temporary_folder folder;
+  std::filesystem::create_symlink("small.heddle.json", folder.path() / "link");
+  ASSERT_EQ(heddle({"shrink", token_of("zoo.crossed-calls"), "-o", (folder.path() / "link").string()}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link"));
+  EXPECT_TRUE(scheduler::read_trace((folder.path() / "small.heddle.json").string()).value);
 }
 
 TEST(shrink, interrupted_it_writes_what_it_has) {

@@ -104,7 +104,11 @@ TEST(report, wrong_input_is_one_line) {
   EXPECT_EQ(heddle({"report"}).status, 2);
   const ended_process cannot = heddle({"report", token_of("zoo.crossed-calls"), "-o", "/nowhere/x.html"});
   EXPECT_EQ(cannot.status, 3);
-  EXPECT_EQ(cannot.err, "heddle: cannot write /nowhere/x.html\n");
+  EXPECT_EQ(cannot.err, "heddle: cannot write \"/nowhere/x.html\": No such file or directory\n");
+  const ended_process timeline =
+      heddle({"report", token_of("zoo.crossed-calls"), "-o", page_file(), "--perfetto", "/nowhere/x.json"});
+  EXPECT_EQ(timeline.status, 3);
+  EXPECT_EQ(timeline.err, "heddle: cannot write \"/nowhere/x.json\": No such file or directory\n");
 }
 
 TEST(report, a_trace_for_perfetto_has_slices_for_steps_and_waits_and_arrows) {

@@ -13,11 +13,15 @@
 namespace heddle::tools {
 namespace {
 
+std::string environment(const char* name) {
+  const char* const said = std::getenv(name);
+  return said == nullptr ? "" : said;
+}
+
 /// Where what failing tests find is kept. The variable is Bazel's: what is in that folder is kept with the log of the test.
 std::filesystem::path folder_of_tests() {
   const char* const bazel = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
-  const bool is_told = std::getenv("HEDDLE_FINDINGS") != nullptr && *std::getenv("HEDDLE_FINDINGS") != '\0';
-  return !is_told && bazel != nullptr && *bazel != '\0' ? bazel : findings_folder();
+  return environment("HEDDLE_FINDINGS").empty() && bazel != nullptr && *bazel != '\0' ? bazel : findings_folder();
 }
 
 /// A finding's trace, and the page of it.
@@ -65,12 +69,18 @@ kept_finding keep(const scheduler::finding& found, const scenario& tested, const
   return kept;
 }
 
-/// Tests have no options of heddle's.
-void look_at_environment() {
-  if (const char* const said = std::getenv("HEDDLE_IN_PROCESS"); said != nullptr && *said != '\0')
-    care_of_runs().in_process = true;
-  if (const char* const said = std::getenv("HEDDLE_STUCK"); said != nullptr)
-    if (const auto seconds = parse_seconds(said)) care_of_runs().stuck_seconds = *seconds;
+/// Tests have no options of heddle's. One line when the environment says what is none.
+std::string look_at_environment() {
+  const std::string in_process = environment("HEDDLE_IN_PROCESS");
+  if (!in_process.empty() && in_process != "0" && in_process != "1")
+    return "HEDDLE_IN_PROCESS cannot be \"" + one_line(in_process.substr(0, 64)) + "\"; it must be 1 or 0";
+  if (in_process == "1") care_of_runs().in_process = true;
+  const std::string stuck = environment("HEDDLE_STUCK");
+  if (stuck.empty()) return {};
+  const auto seconds = parse_stuck(stuck);
+  if (!seconds) return "HEDDLE_STUCK cannot be \"" + one_line(stuck.substr(0, 64)) + "\"; " + std::string(stuck_is);
+  care_of_runs().stuck_seconds = *seconds;
+  return {};
 }
 
 }  // namespace
@@ -82,8 +92,8 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
   const settings_or_error set = simulator_settings(tested, settings);
   if (!set.value) return set.error;
 
+  if (std::string wrong = look_at_environment(); !wrong.empty()) return wrong;
   constexpr const char* strategy_name = "mix";
-  look_at_environment();
   scenario_campaign campaign(tested, *set.value, {.strategy = strategy_name, .seeds = {1, schedules}});
   make_crew(1, strategy_name)->work_on(campaign);
   if (!campaign.error().empty()) return name + ": " + campaign.error();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace heddle::tests {
 namespace {
@@ -77,12 +78,42 @@ TEST_F(watchdog, a_run_that_ends_is_let_alone) {
   EXPECT_FALSE(std::filesystem::exists(file_of("port.echo")));
 }
 
-TEST_F(watchdog, a_dump_that_cannot_be_written_is_said_and_the_hang_too) {
+TEST_F(watchdog, the_folder_for_dumps_is_made) {
+  const temporary_folder folder;
+  const std::filesystem::path fresh = folder.path() / "not" / "there";
   const ended_process ended =
-      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--timeout", "0.5", "--dump", "/nowhere/at/all"});
+      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--timeout", "0.5", "--dump", fresh.string()});
   EXPECT_EQ(ended.status, 1);
-  EXPECT_NE(ended.out.find("hang: no end after 0.5 s"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("cannot write \"/nowhere/at/all/"), std::string::npos) << ended.out;
+  EXPECT_TRUE(std::filesystem::exists(fresh / "zoo.crossed-calls.heddle-dump.json")) << ended.out;
+}
+
+TEST_F(watchdog, a_folder_for_dumps_that_cannot_be_made_is_refused_before_a_run) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "file").string();
+  std::ofstream(file) << "no folder";
+  const ended_process ended =
+      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--timeout", "0.5", "--dump", file + "/in/it"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err, "heddle: cannot make the folder \"" + file + "/in/it\": Not a directory\n");
+
+  std::filesystem::create_directory(folder.path() / "zoo.crossed-calls.heddle-dump.json");
+  const ended_process taken =
+      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--timeout", "0.5", "--dump", folder.path().string()});
+  EXPECT_EQ(taken.status, 3);
+  EXPECT_NE(taken.err.find("cannot write \"" + folder.path().string()), std::string::npos) << taken.err;
+}
+
+TEST_F(watchdog, a_dump_that_cannot_be_written_is_said_and_the_hang_too) {
+  const temporary_folder folder;
+  // More than is printed, and less than the dump has.
+  constexpr long bytes_max = 4'000;
+  const ended_process ended =
+      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--record", "--quiet", "0.5", "--dump", folder.path().string()},
+                  {.file_bytes_max = bytes_max});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("hang: nothing has happened for 0.5 s"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("cannot write \"" + folder.path().string()), std::string::npos) << ended.out;
 }
 
 TEST_F(watchdog, wrong_options_are_one_line) {

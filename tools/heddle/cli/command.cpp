@@ -158,6 +158,7 @@ int tools::run_command(invocation asked) {
 
 int main(int argument_count, char** arguments) {
   try {
+    tools::tell_how_to_list(tools::shell_word(argument_count > 0 ? arguments[0] : "heddle") + " list");
     tools::invocation_or_error read;
     if (tools::take_saved_verify(argument_count, arguments, read.value))
       return tools::run_saved_verify(std::move(read.value), arguments);

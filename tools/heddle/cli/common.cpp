@@ -25,6 +25,10 @@ bool is_pattern(const std::string& text) { return text.find_first_of("*?[") != s
 
 /// Standard output as this process was given it, while programs print to standard error; else negative.
 int output_for_json = -1;
+/// Why that could not be written, as errno has it; else 0.
+int json_error = 0;
+
+std::string how_to_list;
 
 }  // namespace
 
@@ -43,9 +47,13 @@ int fail(exit_status status, std::string_view line) {
 }
 
 int finish_output(int status) {
-  std::cout.flush();
-  if (std::cout.good()) return status;
-  return fail(cannot_go_on, "the output could not be written; is the disk full?");
+  errno = 0;
+  if (std::cout.good() && std::cout.flush().good()) return status;
+  // Of an earlier failure the reason is lost: another try says it.
+  if (errno == 0 && json_error == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) errno = 0;
+  const int wrong = json_error != 0 ? json_error : errno;
+  return fail(cannot_go_on, std::string("the output could not be written") + (wrong == 0 ? "" : ": ") +
+                                (wrong == 0 ? "" : std::strerror(wrong)));
 }
 
 json_alone::json_alone(bool wanted) {
@@ -81,6 +89,7 @@ void write_json_text(std::string_view text) {
     const ssize_t more = write(output_for_json, whole.data() + written, whole.size() - written);
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) {
+      json_error = errno;
       std::cout.setstate(std::ios::badbit);
       return;
     }
@@ -124,6 +133,10 @@ void take_settings_beside_names(std::vector<std::string>& names, std::vector<std
   names.erase(first, names.end());
 }
 
+void tell_how_to_list(std::string typed) { how_to_list = std::move(typed); }
+
+std::string see_list() { return how_to_list.empty() ? "" : "; see " + how_to_list; }
+
 selection select_scenarios(const std::vector<std::string>& patterns) {
   const std::vector<scenario>& all = scenarios();
   if (all.empty()) return {.chosen = {}, .error = "no scenario is linked into this program"};
@@ -143,9 +156,9 @@ selection select_scenarios(const std::vector<std::string>& patterns) {
     if (found) continue;
     std::vector<std::string> known;
     for (const scenario& each : all) known.push_back(each.name);
-    if (is_pattern(pattern)) return {.chosen = {}, .error = "no scenario matches \"" + pattern + "\"; see heddle list"};
+    if (is_pattern(pattern)) return {.chosen = {}, .error = "no scenario matches \"" + pattern + "\"" + see_list()};
     const std::string line = unknown("scenario", pattern, known);
-    return {.chosen = {}, .error = line.ends_with('?') ? line : line + "; see heddle list"};
+    return {.chosen = {}, .error = line.ends_with('?') ? line : line + see_list()};
   }
   selection made;
   for (size_t index = 0; index < all.size(); ++index)
@@ -157,10 +170,9 @@ selection select_one_scenario(const std::vector<std::string>& patterns, std::str
   selection made = select_scenarios(patterns);
   if (!made.error.empty() || made.chosen.size() == 1) return made;
   const std::string count = std::to_string(made.chosen.size());
-  made.error =
-      std::string(command) +
-      (patterns.empty() ? ": name a scenario; this program has " + count + ": see heddle list"
-                        : ": it takes one scenario, and \"" + one_line(patterns.front()) + "\" selects " + count);
+  made.error = std::string(command) + (patterns.empty() ? ": name a scenario; this program has " + count + see_list()
+                                                        : ": it takes one scenario, and \"" +
+                                                              one_line(patterns.front()) + "\" selects " + count);
   return made;
 }
 
@@ -173,9 +185,14 @@ parameters settings_of(const scenario& tested, const std::vector<parameter>& mac
 settings_or_error settings_of(const scenario& tested, const std::vector<parameter>& machine,
                               const std::vector<std::string>& assignments) {
   parameters set = settings_of(tested, machine);
-  for (const std::string& assignment : assignments)
+  for (const std::string& assignment : assignments) {
+    if (assignment.starts_with("args=") && !set.has("args"))
+      return {.value = {},
+              .error = "scenario " + tested.name +
+                       ": it has no main() that could take arguments; leave out what stands behind --, or args="};
     if (const auto wrong = set.set(assignment))
       return {.value = {}, .error = "scenario " + tested.name + ": " + *wrong};
+  }
   return {.value = std::move(set), .error = {}};
 }
 
@@ -186,24 +203,10 @@ std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, ui
   return whole && number >= minimum && number <= maximum ? std::optional(number) : std::nullopt;
 }
 
-std::string read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the file \"" + name + "\"");
-  return text;
-}
-
-std::optional<std::string> cannot_write(const std::string& name) {
-  const auto wrong = [&](const char* reason) { return "cannot write \"" + name + "\": " + reason; };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(name, ignored)) return wrong(std::strerror(EISDIR));
-  // What is there already is written over as a whole, under another name first.
-  const std::string tried = name + ".part" + std::to_string(::getpid());
-  const int file = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return wrong(std::strerror(errno));
-  ::close(file);
-  std::filesystem::remove(tried, ignored);
-  return std::nullopt;
+std::string read_file(const std::string& name, size_t bytes_max) {
+  scheduler::text_or_reason read = scheduler::read_whole(name, bytes_max);
+  if (!read.text) throw std::invalid_argument("cannot read the file \"" + name + "\": " + read.reason);
+  return std::move(*read.text);
 }
 
 std::optional<double> parse_seconds(std::string_view text) {
@@ -217,6 +220,10 @@ std::optional<double> parse_seconds(std::string_view text) {
   const bool whole = failed == std::errc() && end == text.data() + text.size();
   const double seconds = number * unit_seconds;
   return whole && seconds > 0 && seconds < 1e9 ? std::optional(seconds) : std::nullopt;
+}
+
+std::optional<double> parse_stuck(std::string_view text) {
+  return text == "0" ? std::optional(0.0) : parse_seconds(text);
 }
 
 }  // namespace heddle::tools

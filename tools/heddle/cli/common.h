@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/tools/registry.h>
 
 #include <cstdint>
@@ -66,6 +67,11 @@ std::string shell_word(std::string_view text);
 /// Moves what is a setting, as "waves=2" is, from the names that were typed to the settings.
 void take_settings_beside_names(std::vector<std::string>& names, std::vector<std::string>& settings);
 
+/// How this program lists its scenarios, as it is typed: "./tests list". Until that is told, messages about names that there are not leave it out.
+void tell_how_to_list(std::string typed);
+/// "; see ./tests list", or nothing.
+std::string see_list();
+
 /// The scenarios that a list of names and shell patterns ("port.*") selects, by name and each once; all for an empty
 /// list.
 struct selection {
@@ -93,14 +99,18 @@ inline constexpr size_t token_on_command_line_max = 120'000;
 /// A whole number in [minimum, maximum] and nothing else.
 std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, uint64_t maximum);
 
-/// What is in the file. Throws std::invalid_argument with one line when it cannot be read.
-std::string read_file(const std::string& name);
+/// What is in the file. Throws std::invalid_argument with one line when it cannot be read, or has more than bytes_max.
+std::string read_file(const std::string& name, size_t bytes_max = size_t{64} << 20);
 
-/// One line when a file of this name could not be written; to be asked before the work whose results it is for. Leaves nothing behind.
-std::optional<std::string> cannot_write(const std::string& name);
+using scheduler::cannot_write;
 
 /// A time in seconds: "30", "0.5", "30s", "5m", "2h"; more than 0.
 std::optional<double> parse_seconds(std::string_view text);
+
+/// How long a run may stand still, as --stuck and HEDDLE_STUCK take it: a time, or "0", which is never.
+std::optional<double> parse_stuck(std::string_view text);
+/// What one must be, for messages.
+inline constexpr std::string_view stuck_is = "it must be a time such as 10, 0.5s or 1m, or 0";
 
 /// One line about a word that is none of the known ones: `unknown WHAT "TEXT"; did you mean "NEAREST"?`
 std::string unknown(std::string_view what, std::string_view text, const std::vector<std::string>& known);

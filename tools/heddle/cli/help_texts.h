@@ -111,12 +111,14 @@ build is taken where every choice agrees and it ends in the same way; where not,
                 follow it, as --try does, as if the program were changed there;
                 may be repeated. A SITE is FILE:LINE, as reports name it, of
                 the end of a path; all operations of that line change. A CHANGE
-                is an order (relaxed, acquire, release, acq_rel, seq_cst; a
-                plain access becomes an atomic one), a scope (wave, block,
-                device, system), or what is added before: or after: it:
-                fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same (of the
-                lanes that its last collective named) or sync_block; several
-                with + between them, as acquire+system
+                is an order (relaxed, acquire, release, acq_rel, seq_cst), of
+                plain accesses plain.ORDER, by which they become atomic ones, a
+                scope (wave, block, cluster, device, system), or what is added
+                before: or after: it: fence.ORDER.SCOPE, proxy_fence,
+                sync_lanes, sync_same (of the lanes that its last collective
+                named) or sync_block; after:broadcast.VARIABLE gives all lanes
+                of a collective the VARIABLE of the first; several with +
+                between them, as acquire+system
   --gdb         under gdb, which then knows "heddle lanes", a list of all lanes,
                 and "heddle lane ID", which shows a lane's own stack
   --break PLACE

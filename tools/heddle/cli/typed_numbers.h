@@ -59,13 +59,10 @@ inline std::string read_numbers(const typed_numbers& typed, invocation& into) {
       return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
     into.seconds_max = *seconds;
   }
-  if (!typed.stuck.empty() && typed.stuck != "0") {
-    const auto seconds = parse_seconds(typed.stuck);
-    if (!seconds)
-      return "--stuck cannot be \"" + typed.stuck.substr(0, 64) + "\"; it must be a time such as 10, 0.5s or 1m, or 0";
+  if (!typed.stuck.empty()) {
+    const auto seconds = parse_stuck(typed.stuck);
+    if (!seconds) return "--stuck cannot be \"" + typed.stuck.substr(0, 64) + "\"; " + std::string(stuck_is);
     into.stuck_seconds = *seconds;
-  } else if (!typed.stuck.empty()) {
-    into.stuck_seconds = 0;
   }
   uint64_t schedules = schedules_default;
   if (into.command == "litmus") schedules = litmus_schedules_default;

@@ -62,7 +62,7 @@ class fuzzer {
       tasks_.push_back({.tested = each, .settings = std::move(*settings.value)});
       plan_.scenarios.push_back(each->name);
     }
-    if (tasks_.empty()) return "no scenario has \"" + one_line(asked_.tells.word) + "\" in its name; see heddle list";
+    if (tasks_.empty()) return "no scenario has \"" + one_line(asked_.tells.word) + "\" in its name" + see_list();
     std::string error;
     scheduler::make_strategy(plan_.strategy, error);
     summary_.chosen = tasks_.size();

@@ -1,18 +1,14 @@
 #include <heddle/scheduler/printable.h>
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/story.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 // What `heddle fuzz` tells other programs: JSON, and JUnit's XML.
 
@@ -178,17 +174,7 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
 
 std::optional<std::string> write_junit(const fuzz_summary& summary, const std::string& program,
                                        const std::string& file) {
-  const std::string made = file + ".part" + std::to_string(::getpid());
-  {
-    std::ofstream to(made, std::ios::binary);
-    to << junit_of(summary, program);
-    to.close();
-    if (to && std::rename(made.c_str(), file.c_str()) == 0) return std::nullopt;
-  }
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(made, ignored);
-  return "cannot write \"" + file + "\": " + reason;
+  return scheduler::write_whole(file, junit_of(summary, program));
 }
 
 }  // namespace heddle::tools

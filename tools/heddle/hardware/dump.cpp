@@ -1,12 +1,8 @@
-#include <fcntl.h>
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/json_number.h>
 #include <heddle/tools/hardware/dump.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -131,18 +127,6 @@ std::string nonsense_in(const dump& read) {
 
 dump_or_error failure(std::string line) { return {.value = {}, .error = std::move(line)}; }
 
-std::string last_error() { return std::strerror(errno); }
-
-bool write_synced(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return ::fsync(file) == 0;
-}
-
 }  // namespace
 
 std::string to_json(const dump& left) {
@@ -187,16 +171,7 @@ dump_or_error dump_from_json(std::string_view text) {
 }
 
 std::optional<std::string> write_dump(const dump& left, const std::string& file) {
-  const std::string temporary = file + ".part" + std::to_string(::getpid());
-  const int opened = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (opened < 0) return "cannot write \"" + file + "\": " + last_error();
-  const bool written = write_synced(opened, to_json(left));
-  std::string reason = written ? "" : last_error();
-  const bool closed = ::close(opened) == 0;
-  if (written && closed && ::rename(temporary.c_str(), file.c_str()) == 0) return std::nullopt;
-  if (reason.empty()) reason = last_error();
-  ::unlink(temporary.c_str());
-  return "cannot write \"" + file + "\": " + reason;
+  return scheduler::write_whole(file, to_json(left));
 }
 
 dump_or_error read_dump(const std::string& file) {

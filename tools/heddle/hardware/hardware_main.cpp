@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -42,7 +43,7 @@ wait end. There also:
                     the time of --quiet
   --quiet T         (default 5)
   --events N        how many operations of each (default 2048)
-  --dump DIR        where dumps go (default: here)
+  --dump DIR        where dumps go (default: here); made where it is not there
 
 Exit status: 0 all ok, 1 one failed or hung, 2 the input was wrong, 3 no device
 answers, or no memory.
@@ -166,8 +167,20 @@ bool is_watched() {
 }
 
 std::string dump_file(const task& chosen, const hardware_options& asked) {
-  const std::string name = chosen.tested->name + ".heddle-dump.json";
+  std::string name = chosen.tested->name + ".heddle-dump.json";
+  std::replace(name.begin(), name.end(), '/', '-');
   return asked.dump_folder.empty() ? name : asked.dump_folder + "/" + name;
+}
+
+/// Makes the folder for dumps. One line when there can be none, or nothing can be written there: a hang may take hours to come.
+std::string make_dump_folder(const std::vector<task>& tasks, const hardware_options& asked) {
+  if (asked.dump_folder.empty()) return {};
+  std::error_code failed;
+  std::filesystem::create_directories(asked.dump_folder, failed);
+  if (failed) return "cannot make the folder \"" + asked.dump_folder + "\": " + failed.message();
+  for (const task& each : tasks)
+    if (const auto wrong = cannot_write(dump_file(each, asked))) return *wrong;
+  return {};
 }
 
 watch_options watch_of(const task& chosen, const hardware_options& asked) {
@@ -282,6 +295,7 @@ int run_all(const std::vector<task>& tasks, const hardware_options& asked) {
 
 int command(int argument_count, char** arguments) {
   hardware_options asked;
+  tell_how_to_list(shell_word(argument_count > 0 ? arguments[0] : "heddle") + " --list");
   std::string wrong = parse(argument_count, arguments, asked);
   if (!wrong.empty()) return fail(wrong_input, wrong);
   if (asked.help) {
@@ -302,6 +316,7 @@ int command(int argument_count, char** arguments) {
     return as_expected;
   }
   if (const std::string none = look_for_device(); !none.empty()) return fail(cannot_go_on, none);
+  if (const std::string failed = make_dump_folder(tasks, asked); !failed.empty()) return fail(cannot_go_on, failed);
   return run_all(tasks, asked);
 }
 

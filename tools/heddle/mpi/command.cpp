@@ -58,6 +58,7 @@ int mpi_main(int argument_count, char** arguments) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  tools::tell_how_to_list(tools::shell_word(argument_count > 0 ? arguments[0] : "heddle") + " list");
   const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
   tools::care_of_runs() = {.in_process = read.value.in_process,
                            .stuck_seconds = read.value.stuck_seconds,

@@ -1,6 +1,7 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/shrink.h>
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/cli/commands.h>
@@ -15,7 +16,6 @@
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -140,9 +140,8 @@ void print_text(const recorded_run& found, const replayed& all, const invocation
 /// Writes the wait graph; the exit status, 0 when it is written.
 int write_dot(const std::string& waits, const std::string& to) {
   if (waits.empty()) return fail(wrong_input, "--dot: nothing waits for anything at the end of this run");
-  std::ofstream file(to);
-  file << waits << std::flush;
-  return file ? 0 : fail(cannot_go_on, "cannot write " + to);
+  const auto failed = scheduler::write_whole(to, waits);
+  return failed ? fail(cannot_go_on, *failed) : 0;
 }
 
 // -- --try ---------------------------------------------------------------------------------------------------------------------------

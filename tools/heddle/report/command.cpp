@@ -1,3 +1,4 @@
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace heddle::tools {
 namespace {
@@ -50,10 +52,9 @@ int report(const invocation& asked) {
   std::cout << ", " << grouped(result.steps) << " steps\n  " << file << ": open it in a browser\n";
   if (!found.note.empty()) std::cout << "  " << found.note << '\n';
   if (asked.perfetto_file.empty()) return as_expected;
-  std::ofstream trace(asked.perfetto_file, std::ios::binary);
+  std::ostringstream trace;
   write_perfetto(trace, made.record);
-  trace.flush();
-  if (!trace) return fail(cannot_go_on, "cannot write " + asked.perfetto_file);
+  if (const auto failed = scheduler::write_whole(asked.perfetto_file, trace.view())) return fail(cannot_go_on, *failed);
   std::cout << "  " << asked.perfetto_file << ": open it in ui.perfetto.dev\n";
   return as_expected;
 }

@@ -1,9 +1,8 @@
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/sim/call_times.h>
 #include <heddle/tools/report/recording.h>
 #include <heddle/tools/trial/explain.h>
 
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace heddle::tools {
@@ -39,15 +38,7 @@ recording record_again(const scheduler::trace& recorded, const scenario& tested,
 }
 
 std::optional<std::string> write_page(const reported_run& run, const std::string& file) {
-  std::ofstream to(file, std::ios::binary);
-  const bool opened = to.is_open();
-  to << page_of(run);
-  to.close();
-  if (to) return std::nullopt;
-  // What is cut off is no page; devices stay.
-  std::error_code ignored;
-  if (opened && std::filesystem::is_regular_file(file, ignored)) std::filesystem::remove(file, ignored);
-  return "cannot write " + file;
+  return scheduler::write_whole(file, page_of(run));
 }
 
 }  // namespace heddle::tools

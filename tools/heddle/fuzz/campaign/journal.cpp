@@ -21,6 +21,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr size_t checksum_size = 9;  // with the blank
+/// A journal of years is smaller.
+constexpr size_t bytes_max = size_t{1} << 32;
 
 std::string checksum_of(std::string_view text) {
   char checksum[16];
@@ -205,7 +207,7 @@ std::optional<std::string> journal::resume(const std::filesystem::path& file, ca
   if (auto failed = open(file, O_RDWR | O_APPEND)) return failed;
   std::string text;
   try {
-    text = read_file(file.string());
+    text = read_file(file.string(), bytes_max);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
