@@ -127,8 +127,8 @@ With --all, what the scenarios claim: each small configuration that one names
 found where the model is too weak. A proof under one model is one under each
 that promises more, which is not searched again.
 
-  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is the
-                    same
+  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is
+                    the same
   --assume SITE=CHANGE
                     as if the program were changed there: see heddle help
                     replay; may be repeated

@@ -15,8 +15,8 @@ as with main(), needs no name.
 
   --seed S          the seed (default 1)
   --strategy X      as of heddle fuzz (default mix)
-  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is the
-                    same
+  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is
+                    the same
   --assume SITE=CHANGE
                     as if the program were changed there; see heddle help
                     replay; may be repeated
@@ -68,8 +68,8 @@ needed by what the scenario does not do: it is a question, and no advice.
 A program with one scenario needs no name.
 
   --schedules N     of each (default 10000)
-  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is the
-                    same
+  --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is
+                    the same
   --assume SITE=CHANGE
                     as if the program were changed there, beside: see heddle
                     help replay; may be repeated
