@@ -31,9 +31,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     --seed K --schedules 1 repeats the schedule of seed K
   --strategy X      what decides (default mix), see below
   --set KEY=VALUE   a setting; may be repeated. KEY=VALUE beside the names is
-                    the same. Every chosen scenario must know the key; heddle list
-                    shows them. One that would have no effect beside the
-                    others, as link.wc=on without fidelity=link, is refused
+                    the same. Every chosen scenario must know the key;
+                    heddle list shows them. One that would have no effect beside
+                    the others, as link.wc=on without fidelity=link, is refused
   --assume SITE=CHANGE
                     run as if the program were changed there: see heddle help
                     replay; may be repeated
