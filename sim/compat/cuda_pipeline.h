@@ -53,6 +53,5 @@ HEDDLE_PTX_INLINE uint32_t __mbarrier_token_pending_count(__mbarrier_token_t tok
 }
 /// Arrives when the lane's copies are there.
 HEDDLE_PTX_INLINE void __pipeline_arrive_on(__mbarrier_t* barrier) {
-  ::heddle::ptx::lane_copies().make_all();
-  ::heddle::ptx::mbarrier::change<::heddle::ptx::m_release>(barrier, 0, 0, 0);
+  ::heddle::ptx::lane_copies().arrive_on(barrier, false);
 }

@@ -194,7 +194,7 @@ HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void*
                   bytes - at < part ? bytes - at : part);
 }
 
-/// Of a block whose threads are producers or consumers: a copy is made when it is asked for, and what has not been waited for is not ordered.
+/// Of a block whose threads are producers or consumers: a copy arrives at the barrier of its stage.
 template <>
 class pipeline<thread_scope_block> {
  public:
@@ -217,6 +217,7 @@ class pipeline<thread_scope_block> {
     ++consumed_;
   }
   HEDDLE_COMPAT_INLINE bool quit() { return true; }
+  HEDDLE_COMPAT_INLINE uint64_t* heddle_word() { return full_[produced_ % stages_].heddle_word(); }
 
  private:
   barrier<thread_scope_block>* full_;
@@ -280,28 +281,49 @@ struct only_thread {
   static constexpr unsigned int thread_rank() { return 0; }
   static constexpr unsigned int size() { return 1; }
 };
+/// The barrier waits for what is copied beside the threads: pieces of 4 bytes from global memory to that of the block, for a barrier there. All else
+/// is copied at once. (libcu++, "cuda::memcpy_async".)
+template <typename Group>
+HEDDLE_COMPAT_INLINE void copy_beside(const Group& group, void* to, const void* from, ::std::size_t bytes,
+                                      uint64_t* barrier) {
+  const auto is_of_block = [](const void* at) {
+    return ::heddle::ptx::i_isspacep<::heddle::ptx::m_shared>(reinterpret_cast<uintptr_t>(at));
+  };
+  const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+  if (misaligned % 4 != 0 || !is_of_block(to) || !is_of_block(barrier) ||
+      !::heddle::ptx::i_isspacep<::heddle::ptx::m_global>(reinterpret_cast<uintptr_t>(from)))
+    return copy_share(group, to, from, bytes);
+  // Which thread has which bytes copied is not said.
+  constexpr ::std::size_t least = 128;
+  const ::std::size_t equal = (bytes / group.size() + least) / least * least;
+  const ::std::size_t first = group.thread_rank() * equal;
+  if (first >= bytes) return;
+  const ::std::size_t share = bytes - first < equal ? bytes - first : equal;
+  ::heddle::ptx::mbarrier::copy_beside(static_cast<char*>(to) + first, static_cast<const char*>(from) + first,
+                                       static_cast<uint32_t>(share), barrier);
+}
 
 }  // namespace detail
 
-HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes, pipeline<thread_scope_block>&) {
-  detail::copy_share(detail::only_thread(), to, from, bytes);
+HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes,
+                                       pipeline<thread_scope_block>& in) {
+  detail::copy_beside(detail::only_thread(), to, from, bytes, in.heddle_word());
 }
 template <typename Group>
   requires requires(const Group& group) { group.thread_rank(); }
 HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void* from, ::std::size_t bytes,
-                                       pipeline<thread_scope_block>&) {
-  detail::copy_share(group, to, from, bytes);
+                                       pipeline<thread_scope_block>& in) {
+  detail::copy_beside(group, to, from, bytes, in.heddle_word());
 }
-/// Made at once: what does not wait for the barrier is not behind it.
 template <thread_scope Scope>
-HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes, barrier<Scope>&) {
-  detail::copy_share(detail::only_thread(), to, from, bytes);
+HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes, barrier<Scope>& arrives) {
+  detail::copy_beside(detail::only_thread(), to, from, bytes, arrives.heddle_word());
 }
 template <typename Group, thread_scope Scope>
   requires requires(const Group& group) { group.thread_rank(); }
 HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void* from, ::std::size_t bytes,
-                                       barrier<Scope>&) {
-  detail::copy_share(group, to, from, bytes);
+                                       barrier<Scope>& arrives) {
+  detail::copy_beside(group, to, from, bytes, arrives.heddle_word());
 }
 
 /// Copies in bulk for a barrier of a block, and what its threads say of them. (libcu++, "cuda::device::memcpy_async_tx", "barrier_arrive_tx"; CUDA C++

@@ -16,8 +16,9 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   fresh.gpu = by.gpu;
   fresh.device = by.device;
   fresh.issuer = self.id;
-  fresh.group = self.bulk_groups;
-  fresh.name = "bulk copy " + std::to_string(++issued_) + " of " + name_of(self);
+  fresh.async = what.async;
+  fresh.group = what.async ? what.group : self.bulk_groups;
+  fresh.name = (what.async ? "asynchronous copy " : "bulk copy ") + std::to_string(++issued_) + " of " + name_of(self);
   fresh.live_lanes = 1;
   fresh.resident = true;
   lane& performs = core_.new_lane(fresh, 0);
@@ -29,7 +30,7 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   core_.begin(performs);
   std::memcpy(performs.body, &what, sizeof what);
   ++by.runs->bulk_copies;
-  if (what.complete == nullptr) in_groups_.push_back(fresh.id);
+  if (what.complete == nullptr || what.async) in_groups_.push_back(fresh.id);
   if (core_.notes != nullptr) core_.notes->copies_beside = true;
   core_.enabled.fair.live(fresh);
   core_.enable(performs);
@@ -37,13 +38,14 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
 }
 
 // Of a wave with one program counter, all lanes wait where one does.
-std::vector<uint32_t> bulk_copies::of_groups_below(const lane& issuer, uint32_t groups) const {
+std::vector<uint32_t> bulk_copies::of_groups_below(const lane& issuer, uint32_t groups, bool async) const {
   const auto is_by = [&](uint32_t id) {
     return id == issuer.id || (issuer.of->together != nullptr && core_.threads.lanes[id].of == issuer.of);
   };
   std::vector<uint32_t> found;
   for (const uint32_t id : in_groups_)
-    if (const wave& one = core_.threads.waves[id]; is_by(one.issuer) && one.group < groups) found.push_back(id);
+    if (const wave& one = core_.threads.waves[id]; one.async == async && is_by(one.issuer) && one.group < groups)
+      found.push_back(id);
   return found;
 }
 

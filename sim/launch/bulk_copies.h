@@ -24,7 +24,7 @@ class bulk_copies {
   /// Starts an actor that runs `how_to_run` with these bytes. How many there were in the run.
   uint32_t issue(lane& self, const bulk_copy& what, const fiber_body& how_to_run);
   /// The waves of those that the lane has issued, in its groups below this number.
-  std::vector<uint32_t> of_groups_below(const lane& issuer, uint32_t groups) const;
+  std::vector<uint32_t> of_groups_below(const lane& issuer, uint32_t groups, bool async = false) const;
   /// The lane has waited for the end of this one.
   void forget(uint32_t id) { std::erase(in_groups_, id); }
   /// Whether the block that issued the copy has not ended.

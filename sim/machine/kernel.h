@@ -57,6 +57,16 @@ struct bulk_copy {
   void* barrier = nullptr;  ///< told of the end by `complete`; null: the copy is one of a group
   void (*complete)(void* barrier, uint32_t size_bytes) = nullptr;
   const void* place = nullptr;  ///< where it was issued, in the code under test
+  bool async = false;           ///< by cp.async: of the proxy that its lane's accesses are of
+  uint32_t group = 0;           ///< then: of the lane's copies by cp.async
+};
+
+/// What a lane has copied by cp.async, at any time from its issue on until the lane waits for it. (PTX ISA, "cp.async".)
+struct async_copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  uint32_t size_bytes = 0;
+  uint32_t given = 0;  ///< of them, that are read; the others become 0
 };
 
 /// Where work stands: in which stream, behind which work.

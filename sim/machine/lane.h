@@ -254,6 +254,7 @@ struct wave_state {
   bool copies =
       false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
   bool bulk = false;       ///< of those, a bulk copy of a kernel: performed beside the block that issued it
+  bool async = false;      ///< of those, one by cp.async, whose end an mbarrier counts
   bool by_gpu = false;     ///< of those, what the GPU performs; a bulk copy is
   bool drives = false;     ///< the driver's actor, which runs as a host thread does
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it

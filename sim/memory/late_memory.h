@@ -57,6 +57,7 @@ struct still_to_come {
 };
 
 class lane_heap;
+struct async_copy;
 struct bulk_copy;
 
 /// What a search through all runs of a program has to be told (verify/search.h).
@@ -127,6 +128,10 @@ class late_memory {
   virtual void proxy_fence(lane&, uint32_t) {}
   /// The lane is about to issue a bulk copy, its pending operation: whether all that the copy needs to see has come to its proxy.
   virtual void before_bulk(lane&, const bulk_copy&) {}
+  /// The lane issues a copy that is under way from now on, its pending operation: it may read and write at any time. It has announced the read.
+  virtual void copy_begins(lane&, const async_copy&) {}
+  /// The lane is about to make this copy, and under way it is no more.
+  virtual void copy_ends(lane&, const async_copy&) {}
   /// An sfence of a host thread that is an x86: `how` is a fence that releases. Where stores become visible in order, it adds nothing to that.
   virtual void store_fence(lane& self, const operation& how) { fence(self, how); }
 

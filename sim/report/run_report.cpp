@@ -143,10 +143,11 @@ run_record run_report::record_of(size_t most_steps) const {
 std::string run_report::roles_of(const std::vector<std::string>& waiting) {
   std::set<std::string> roles;
   for (const std::string& each : waiting)
-    roles.insert(each.starts_with("host ")        ? each.substr(0, each.find(" #"))
-                 : each.starts_with("copy ")      ? "copy"
-                 : each.starts_with("bulk copy ") ? "bulk copy"
-                                                  : "wave");
+    roles.insert(each.starts_with("host ")                ? each.substr(0, each.find(" #"))
+                 : each.starts_with("copy ")              ? "copy"
+                 : each.starts_with("bulk copy ")         ? "bulk copy"
+                 : each.starts_with("asynchronous copy ") ? "asynchronous copy"
+                                                          : "wave");
   std::string text;
   for (const std::string& each : roles) text += (text.empty() ? "" : ", ") + each;
   return text;

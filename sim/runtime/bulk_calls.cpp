@@ -16,9 +16,11 @@ void check_block(lane& self, const caller& from) {
   if (here.launched().bulk().block_is_live(*self.of)) return;
   here.finish_plain_store(self, from.frame);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
-  here.core().end(self, scheduler::verdict::assertion,
-                  "the block of " + name_of(here.core().threads.lanes[self.of->issuer]) +
-                      " has ended before its bulk copy has: nothing has waited for it");
+  here.core().end(
+      self, scheduler::verdict::assertion,
+      "the block of " + name_of(here.core().threads.lanes[self.of->issuer]) +
+          (self.of->async ? " has ended before its asynchronous copy has" : " has ended before its bulk copy has") +
+          ": nothing has waited for it");
 }
 
 void read_all(lane& self, const bulk_copy& what, const caller& from) {
@@ -60,6 +62,47 @@ void perform_bulk_copy(void* body) {
   if (what.complete != nullptr) what.complete(what.barrier, what.size_bytes);
 }
 
+/// Starts the actor of a copy.
+void issue(const bulk_copy& what, const caller& from) {
+  static constexpr fiber_body engine = {
+      .size_bytes = sizeof(bulk_copy), .move_to = nullptr, .invoke = perform_bulk_copy};
+  lane& self = caller_lane(what.async ? "an asynchronous copy" : "a bulk copy");
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(what.to), as_operand(what.from),
+                               as_operand(what.barrier) ^ what.size_bytes);
+  execution& here = *execution::instance;
+  here.step(self, make_operation(operation_kind::copy, nullptr, 0, from));
+  if (self.is_host()) [[unlikely]]
+    here.core().end(self, scheduler::verdict::unsupported, "a bulk copy is issued by a lane of a kernel");
+  if (late_memory* const late = here.late(); late != nullptr && !what.async) late->before_bulk(self, what);
+  here.performed(self, here.launched().bulk().issue(self, what, engine));
+}
+
+/// Until the copies with these numbers have ended; or, `reading`, until they have read their sources.
+void wait_for(lane& self, const std::vector<uint32_t>& copies, bool reading, const operation& how) {
+  execution& here = *execution::instance;
+  for (const uint32_t id : copies) {
+    const wave& one = here.core().threads.waves[id];
+    const uint64_t& word = reading ? one.has_read : one.ended;
+    self.call[2] = id;  // what the call still waits for
+    if (word == 0) {
+      self.pending = how;
+      here.wait_for(self, word, 1);
+    }
+    if (late_memory* const late = here.late()) late->acquire_object(self, &word);
+    if (!reading && one.issuer == self.id) here.launched().bulk().forget(id);
+  }
+}
+
+/// A copy by cp.async, by where its memory is.
+async_copy named_copy(lane& self, void* to, const void* from_memory, uint32_t size_bytes, uint32_t given) {
+  execution& here = *execution::instance;
+  return {.to = reached(here, self, to, size_bytes, mapping_right::write),
+          .from = given == 0 ? from_memory : reached(here, self, from_memory, given, mapping_right::read),
+          .size_bytes = size_bytes,
+          .given = given};
+}
+
 }  // namespace
 
 void* memory_of_lane(const void* key, size_t size_bytes) {
@@ -70,25 +113,30 @@ void* memory_of_lane(const void* key, size_t size_bytes) {
 
 void issue_bulk_copy(void* to, const void* from_memory, uint32_t size_bytes, bool loads, void* barrier,
                      void (*complete)(void*, uint32_t)) {
-  static constexpr fiber_body engine = {
-      .size_bytes = sizeof(bulk_copy), .move_to = nullptr, .invoke = perform_bulk_copy};
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("a bulk copy");
-  const entered inside(self);
-  const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), as_operand(barrier) ^ size_bytes);
-  execution& here = *execution::instance;
-  const bulk_copy what = {.to = to,
-                          .from = from_memory,
-                          .size_bytes = size_bytes,
-                          .loads = loads,
-                          .barrier = barrier,
-                          .complete = complete,
-                          .place = from.place};
-  here.step(self, make_operation(operation_kind::copy, nullptr, 0, from));
-  if (self.is_host()) [[unlikely]]
-    here.core().end(self, scheduler::verdict::unsupported, "a bulk copy is issued by a lane of a kernel");
-  if (late_memory* const late = here.late()) late->before_bulk(self, what);
-  here.performed(self, here.launched().bulk().issue(self, what, engine));
+  issue({.to = to,
+         .from = from_memory,
+         .size_bytes = size_bytes,
+         .loads = loads,
+         .barrier = barrier,
+         .complete = complete,
+         .place = from.place},
+        from);
+}
+
+void issue_async_copy(void* to, const void* from_memory, uint32_t size_bytes, uint32_t group, void* barrier,
+                      void (*complete)(void*, uint32_t)) {
+  const caller from = HEDDLE_CALLER;
+  issue({.to = to,
+         .from = from_memory,
+         .size_bytes = size_bytes,
+         .loads = true,
+         .barrier = barrier,
+         .complete = complete,
+         .place = from.place,
+         .async = true,
+         .group = group},
+        from);
 }
 
 void close_bulk_group() {
@@ -110,18 +158,43 @@ void wait_for_bulk_groups(uint32_t but, bool reading) {
   here.step(self, how);
   here.performed(self, but);
   if (self.bulk_groups <= but) return;
-  bulk_copies& all = here.launched().bulk();
-  for (const uint32_t id : all.of_groups_below(self, self.bulk_groups - but)) {
-    const wave& copies = here.core().threads.waves[id];
-    const uint64_t& word = reading ? copies.has_read : copies.ended;
-    self.call[2] = id;  // what the call still waits for
-    if (word == 0) {
-      self.pending = how;
-      here.wait_for(self, word, 1);
-    }
-    if (late_memory* const late = here.late()) late->acquire_object(self, &word);
-    if (!reading && copies.issuer == self.id) all.forget(id);
-  }
+  wait_for(self, here.launched().bulk().of_groups_below(self, self.bulk_groups - but), reading, how);
+}
+
+void wait_for_async_copies(uint32_t groups) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a wait for asynchronous copies");
+  const entered inside(self);
+  const hidden_operands hidden(self, groups);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
+  here.step(self, how);
+  here.performed(self, groups);
+  wait_for(self, here.launched().bulk().of_groups_below(self, groups, true), false, how);
+}
+
+void async_copy_begins(void* to, const void* from_memory, uint32_t size_bytes, uint32_t given) {
+  const caller from = HEDDLE_CALLER;
+  lane* const self = observed(to);
+  if (self == nullptr) return;
+  const hidden_operands hidden(*self, as_operand(to), as_operand(from_memory), uint64_t{size_bytes} << 32 | given);
+  plain_read(from_memory, given, from);
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  const async_copy what = named_copy(*self, to, from_memory, size_bytes, given);
+  publish_access(here, *self, operation_kind::plain_store, {what.to, size_bytes}, from);
+  take_turn(here, *self, here.core().is_plain_point(what.to));
+  self->pending.kind = operation_kind::copy;
+  if (late_memory* const late = here.late()) late->copy_begins(*self, what);
+  here.performed(*self, 0);
+}
+
+void async_copy_ends(void* to, const void* from_memory, uint32_t size_bytes, uint32_t given) {
+  lane* const self = observed(to);
+  if (self == nullptr) return;
+  const entered inside(*self);
+  late_memory* const late = execution::instance->late();
+  if (late != nullptr) late->copy_ends(*self, named_copy(*self, to, from_memory, size_bytes, given));
 }
 
 void proxy_fence(uint32_t spaces) {

@@ -146,6 +146,15 @@ void issue_bulk_copy(void* to, const void* from, uint32_t size_bytes, bool loads
 void close_bulk_group();
 /// Waits until the copies of the lane's closed groups have ended, but for the last `but` groups; or, `reading`, until they have read their sources.
 void wait_for_bulk_groups(uint32_t but, bool reading);
+/// A copy by cp.async: the lane has it under way from its issue on, which reads `given` bytes, until it is about to make it itself.
+void async_copy_begins(void* to, const void* from, uint32_t size_bytes, uint32_t given);
+void async_copy_ends(void* to, const void* from, uint32_t size_bytes, uint32_t given);
+/// The same, made beside the lane: as issue_bulk_copy() into memory of the block, but of the proxy that the lane's accesses are of. It is one of
+/// the lane's group `group` too.
+void issue_async_copy(void* to, const void* from, uint32_t size_bytes, uint32_t group, void* barrier,
+                      void (*complete)(void*, uint32_t));
+/// Waits for the end of those of the groups below this number.
+void wait_for_async_copies(uint32_t groups);
 /// Makes accesses that come before it visible to bulk copies behind it: `spaces` is of proxy_space (sim/memory/late_memory.h).
 void proxy_fence(uint32_t spaces);
 

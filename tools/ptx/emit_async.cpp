@@ -29,8 +29,8 @@ std::string emitter::copy(const matched& row) {
   if (what.has("mbarrier")) {
     if (what.operands.size() != 1 || !what.has("arrive")) wrong("it is .arrive, and has an address");
     const operand& at = what.operands[0];
-    return copies_ + ".make_all(); mbarrier::change<m_release>(at<" + space_of(row, at) + ">(" + address(at) + "), " +
-           (what.has("noinc") ? "1" : "0") + ", 0, 0);";
+    return copies_ + ".arrive_on(at<" + space_of(row, at) + ">(" + address(at) + "), " +
+           (what.has("noinc") ? "true" : "false") + ");";
   }
   if (what.has("wait_group")) {
     if (what.operands.size() != 1) wrong("the count of groups is missing");

@@ -1,7 +1,7 @@
 // Copies from global memory to that of the block which go on beside their lane. (PTX ISA, "Asynchronous Data Movement": cp.async.)
 //
-// A copy is made when its lane waits for it: as late as may be, so that a read before that, and a source that changes meanwhile, are seen to be
-// wrong. One that is never waited for is never made. An arrival at an mbarrier that waits for copies makes them.
+// A copy is made when its lane waits for it: as late as may be. From its issue on it is under way: an access that it conflicts with is a race with
+// it, be it the lane's own. One that is never waited for is never made. Those that an mbarrier waits for are made by actors of their own.
 #pragma once
 
 #include <heddle/sim/compat/ptx/memory.h>
@@ -14,8 +14,15 @@ class async_copies {
   /// `bytes` is 4, 8 or 16; what lies behind the first `given` of them becomes 0.
   HEDDLE_PTX_INLINE void add(void* to, void* from, uint32_t bytes, uint32_t given) {
     // Earlier than it must be is allowed too.
-    if (count_ == most) make_first();
-    waiting_[(first_ + count_++) % most] = {to, from, bytes, given < bytes ? given : bytes, groups_};
+    if (count_ == most) {
+      make_first();
+      leave_out_of_proofs();
+    }
+    if (given > bytes) given = bytes;
+    check_alignment(to, bytes);
+    if (given == bytes) check_alignment(from, bytes);
+    sim::runtime::async_copy_begins(to, from, bytes, given);
+    waiting_[(first_ + count_++) % most] = {to, from, bytes, given, groups_};
   }
   /// Any bytes, in pieces of 16, 8 and 4. Only from global memory to that of the block does hardware copy beside the lane, and only such pieces: all
   /// else is copied at once. (libcu++, "cuda::memcpy_async"; CUDA C++ Programming Guide, "memcpy_async".)
@@ -38,12 +45,12 @@ class async_copies {
     }
   }
   HEDDLE_PTX_INLINE void commit() { ++groups_; }
-  HEDDLE_PTX_INLINE void make_all() {
-    while (count_ != 0) make_first();
-  }
+  /// The mbarrier, which has one arrival for them if it is `counted`, waits for all copies.
+  HEDDLE_PTX_INLINE void arrive_on(void* barrier, bool counted);
   /// For all groups but the last `but`.
   HEDDLE_PTX_INLINE void wait(uint32_t but) {
     while (count_ != 0 && waiting_[first_].group + but < groups_) make_first();
+    if (has_arrived_on_ && groups_ > but) sim::runtime::wait_for_async_copies(groups_ - but);
   }
 
  private:
@@ -56,10 +63,21 @@ class async_copies {
     uint32_t group;
   };
 
-  HEDDLE_PTX_INLINE void make_first() {
+  /// What the lane does between here and the wait is not compared with the copy.
+  static void leave_out_of_proofs() {
+    static constexpr char key = 0;
+    sim::runtime::memory_of_lane(&key, sizeof key);
+  }
+  /// The one that was issued first is under way no more.
+  HEDDLE_PTX_INLINE copy take_first() {
     const copy one = waiting_[first_];
     first_ = (first_ + 1) % most;
     --count_;
+    sim::runtime::async_copy_ends(one.to, one.from, one.bytes, one.given);
+    return one;
+  }
+  HEDDLE_PTX_INLINE void make_first() {
+    const copy one = take_first();
     unsigned char bytes[16] = {};
     if (one.given == one.bytes)
       announce(one.from, one.bytes, false);
@@ -80,6 +98,7 @@ class async_copies {
   uint32_t first_ = 0;
   uint32_t count_ = 0;
   uint32_t groups_ = 0;
+  bool has_arrived_on_ = false;
 };
 
 /// Of the lane that calls, wherever its calls have led it.
@@ -146,6 +165,22 @@ HEDDLE_PTX_INLINE uint64_t change(void* word, uint32_t arrivals, uint32_t droppe
   return old;
 }
 
+inline uint64_t with_pending(uint64_t old, uint64_t more) {
+  return (old & ~(counts << 20)) | ((pending_of(old) + more) & counts) << 20;
+}
+/// The phase waits for so many arrivals more.
+inline void expect_arrivals(void* word, uint32_t more) {
+  check_alignment(word, sizeof(uint64_t));
+  check(sim::runtime::modify(&with_pending, word, sizeof(uint64_t), more, memory_order::relaxed, scope::block));
+}
+/// The end of a copy that the phase waits for.
+inline void copy_arrives(void* word, uint32_t) { change<m_release>(word, 1, 0, 0); }
+/// Has bytes copied into the memory of the block, for which the phase waits.
+HEDDLE_PTX_INLINE void copy_beside(void* to, const void* from, uint32_t size_bytes, void* word) {
+  expect_arrivals(word, 1);
+  sim::runtime::issue_async_copy(to, from, size_bytes, 0, word, &copy_arrives);
+}
+
 HEDDLE_PTX_INLINE uint32_t phase_of(uint64_t state) { return static_cast<uint32_t>(state >> 63); }
 /// Whether the phase with this parity is over.
 template <typename... M>
@@ -157,6 +192,21 @@ HEDDLE_PTX_INLINE bool is_over(void* word, uint32_t parity) {
 }
 
 }  // namespace mbarrier
+
+// One with zeros is made now.
+HEDDLE_PTX_INLINE void async_copies::arrive_on(void* barrier, bool counted) {
+  while (count_ != 0) {
+    if (waiting_[first_].given != waiting_[first_].bytes) {
+      make_first();
+      continue;
+    }
+    const copy one = take_first();
+    has_arrived_on_ = true;
+    mbarrier::expect_arrivals(barrier, 1);
+    sim::runtime::issue_async_copy(one.to, one.from, one.bytes, one.group, barrier, &mbarrier::copy_arrives);
+  }
+  mbarrier::change<m_release>(barrier, counted ? 1 : 0, 0, 0);
+}
 
 // -- bulk copies, made by an actor of their own. (PTX ISA, "cp.async.bulk".)
 

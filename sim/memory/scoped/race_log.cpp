@@ -59,8 +59,9 @@ void race_log::forget_listed() {
 race_log::finding race_log::finding_of(lane& self, const open_race& race) const {
   const access_record& earlier = race.earlier;
   const lane& other = core_.threads.lanes[earlier.lane];
-  const std::string kind = earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
-                                         : (earlier.writes ? "an atomic store" : "an atomic load");
+  const std::string kind = race.under_way  ? "a copy that is under way"
+                           : earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
+                                           : (earlier.writes ? "an atomic store" : "an atomic load");
   std::string where;
   core_.aside(self, [&] { where = describe_location(core_.map.heap, self.pending.address); });
   finding made{.weight = race.weight,
@@ -69,6 +70,7 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
                .second = &self,
                .missing = {},
                .knows = race.knows,
+               .under_way = race.under_way,
                .message = describe(self.pending) + " of " + where + " by " + name_of(self) + " is not ordered after " +
                           kind + " by " + name_of(other),
                .calls = race.calls};
@@ -89,6 +91,7 @@ void race_log::found(lane& self, const access_record& earlier, const reason& why
                  .weight = why.weight,
                  .missing = {},
                  .knows = why.knows,
+                 .under_way = why.under_way,
                  .calls = calls_of(self),
                  .step = core_.history.this_step(),
                  .to = why.stored_to};
@@ -238,6 +241,14 @@ std::string race_log::accesses_of(const finding& of) const {
                      "\nsecond access, not ordered after it:\n  " + core_.describe_step(of.second_step) +
                      "\nmissing edge: ";
   if (!of.missing) {
+    if (of.under_way)
+      return text +
+             "a copy by cp.async is made at some time from its issue on until its lane waits for it: that wait "
+             "(cp.async.wait_group, __pipeline_wait_prior, consumer_wait, cooperative_groups::wait) must come before "
+             "the second access" +
+             (of.second == &core_.threads.lanes[of.earlier.lane]
+                  ? "\n"
+                  : ", and what orders both lanes in between, or the second access before the issue\n");
     if (of.weight == race_weight::proxy)
       return text +
              "a bulk copy is of another proxy than the access that it comes after: a fence.proxy.async that names this "
@@ -246,11 +257,15 @@ std::string race_log::accesses_of(const finding& of) const {
       return text + "both are atomic, but the scope of one does not include the lane of the other\n";
     text += "nothing that " + first + " stored after its access was read by " + second +
             ", directly or through others, before the second\n";
-    if (of.second->of->bulk || core_.threads.lanes[of.earlier.lane].of->bulk)
+    const wave& first_of = *core_.threads.lanes[of.earlier.lane].of;
+    if (of.second->of->async || first_of.async)
+      text +=
+          "a copy that arrives at a barrier comes before what waits for that phase of it: program order and another "
+          "barrier wait for lanes alone\n";
+    else if (of.second->of->bulk || first_of.bulk)
       text +=
           "a bulk copy comes before what waits for its mbarrier, or for its group; wait_group.read waits for what it "
-          "reads "
-          "alone\n";
+          "reads alone\n";
     if (of.knows == nullptr) return text;
     const std::string of_wave =
         "between lanes of a wave a broadcast, a ballot and a shuffle order nothing: sync_lanes, "

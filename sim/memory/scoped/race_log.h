@@ -42,6 +42,7 @@ class race_log {
     race_weight weight = race_weight::nothing;
     const race_finder::edge* missing = nullptr;  ///< the edge that would order them, if one is known
     const lane* knows = nullptr;                 ///< a lane of the second one's wave that comes after the first access
+    bool under_way = false;                      ///< the first one is a copy that its lane has not waited for
     /// The bytes of the second one; `later`: both are stores, and the code under test has still to make this one.
     struct bytes {
       const std::byte* granule = nullptr;
@@ -80,6 +81,7 @@ class race_log {
     const lane* second = nullptr;
     std::optional<race_finder::edge> missing;
     const lane* knows = nullptr;
+    bool under_way = false;
     std::string message;
     call_chain calls{};
   };
@@ -91,6 +93,7 @@ class race_log {
     race_weight weight = race_weight::nothing;
     std::optional<race_finder::edge> missing;
     const lane* knows = nullptr;
+    bool under_way = false;
     call_chain calls{};
     uint64_t step = 0;
     reason::bytes to;

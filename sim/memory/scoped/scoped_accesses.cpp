@@ -1,4 +1,5 @@
 // The accesses of lanes to scoped memory, one after another: what each compares, chooses, learns and stores.
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/memory/scoped/scoped_bytes.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
 #include <heddle/sim/memory/scoped/scoped_parts.h>
@@ -34,6 +35,14 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
   if (writes && releases(how.order)) memory.release_object(self, how.address);
 }
 
+// Whether it is the load that has read the store there last, and would find the same.
+[[gnu::always_inline]] inline bool repeats(const scoped::access& made) {
+  const auto& [self, mine, at, how, plain] = made;
+  const scoped::settled_store& settled = at.place->settled;
+  return settled.repeats && settled.newest == at.in->newest &&
+         settled.is_read_again(at.mask, reach_of(mine, how), acquires(how.order));
+}
+
 }  // namespace
 
 // -- atomic accesses -------------------------------------------------------------------------------------------------------------
@@ -46,6 +55,7 @@ void scoped_memory::tell_found(const lane& self, const part& at, const message* 
 // Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
   note_access(self, how, false);
+  copies_.look_before(self, how, how.size_bytes, false);
   const total_order ordered(*this, self, how, false);
   const size_t size_bytes = how.size_bytes;
   const uint64_t newest = read_atomic(how.address, size_bytes);
@@ -63,14 +73,6 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   const access made{self, mine, at, how};
   races_.look(made, false);
   return repeats(made) ? newest : load_anew(made, newest);
-}
-
-// Whether it is the load that has read the store there last, and would find the same.
-[[gnu::always_inline]] inline bool scoped_memory::repeats(const access& made) {
-  const auto& [self, mine, at, how, plain] = made;
-  const settled_store& settled = at.place->settled;
-  return settled.repeats && settled.newest == at.in->newest &&
-         settled.is_read_again(at.mask, reach_of(mine, how), acquires(how.order));
 }
 
 [[gnu::always_inline]] inline uint64_t scoped_memory::load_anew(const access& made, uint64_t newest) {
@@ -105,6 +107,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
 
 void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
   note_access(self, how, true);
+  copies_.look_before(self, how, how.size_bytes, true);
   const total_order ordered(*this, self, how, true);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
@@ -122,6 +125,7 @@ void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
 
 uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
   note_access(self, how, true);
+  copies_.look_before(self, how, how.size_bytes, true);
   const total_order ordered(*this, self, how, true);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
@@ -153,7 +157,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
     return old;
   }
   const uint64_t value = next.apply(next.context, old);
-  if (value != old || !adds_nothing(mine, how, at, read))
+  if (value != old || !known_.adds_nothing(mine, how, at, read))
     stores_.put(self, mine, at, how, {.value = value << at.shift, .modifies = true, .modified = read});
   if (mine.tso) known_.fence_host(mine);
   return old;
@@ -211,6 +215,7 @@ void scoped_memory::load_rows(lane& self, lane_facts& mine, const operation& how
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   note_plain_access(self, how);
+  copies_.look_before(self, how, how.size_bytes, false);
   lane_facts& mine = scoped::facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
@@ -218,8 +223,9 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
   if (how.order == memory_order::seq_cst) [[unlikely]]
     total_order::begin(*this, self, how);
-  const auto by_granule = [&](std::byte* at, size_t size_bytes)
-                              __attribute__((always_inline)) { load_parts(self, mine, how, plain, at, size_bytes); };
+  const auto by_granule = [&](std::byte * at, size_t size_bytes) __attribute__((always_inline)) {
+    load_parts(self, mine, how, plain, at, size_bytes);
+  };
   if (plain && is_row(mine, how.size_bytes, false)) [[unlikely]]
     load_rows(self, mine, how, by_granule);
   else
@@ -244,6 +250,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   note_plain_access(self, how);
+  copies_.look_before(self, how, how.size_bytes, true);
   lane_facts& mine = scoped::facts(self);
   mine.stores_strongly = how.kind == operation_kind::volatile_store;
   mine.store_order = how.order;
@@ -287,6 +294,19 @@ void scoped_memory::after_plain(lane& self) {
   });
   if (how.order == memory_order::seq_cst) [[unlikely]]
     total_order::end(*this, self, how);
+}
+
+// Memory changes when the copy is made: here it is compared with other accesses alone.
+void scoped_memory::copy_begins(lane& self, const async_copy& what) {
+  lane_facts& mine = scoped::facts(self);
+  const operation& how = self.pending;
+  copies_.look_before(self, how, what.size_bytes, true);
+  if (locations_.covers(what.to)) {
+    note_plain_access(self, how);
+    for_each_plain_part(what.to, what.size_bytes,
+                        [&](const part& at) { races_.look_before_plain(self, mine, at, how, true); });
+  }
+  copies_.begin(self, mine, what);
 }
 
 }  // namespace heddle::sim

@@ -117,4 +117,13 @@ void knowledge::learn(shared_clock& to, learnt_alike& last, const release_entry&
   last.after = to.as_snapshot();
 }
 
+// Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: a lane that would read it may as well read
+// the one that it has read, and learns the same. Locks are tried again and again in this way.
+bool knowledge::adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const {
+  if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
+  const auto reach = reach_of(mine, how);
+  return read == nullptr || (morally_strong(mine, false, reach, at.mask, *read, true) &&
+                             morally_strong(mine, false, reach, at.mask, *read, false));
+}
+
 }  // namespace heddle::sim::scoped

@@ -66,6 +66,8 @@ class knowledge {
   /// Whether the host has read a store of a device without a pool that is not older than this one.
   bool has_arrived(const message& it) const { return !link_.pool && it.step <= arrived_in_order_; }
 
+  /// Whether a store by the lane, whose value is there already and which `read` has, gives others nothing to know.
+  bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const {

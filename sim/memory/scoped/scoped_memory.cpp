@@ -14,7 +14,8 @@ scoped_memory::scoped_memory(run_core& core, race_log& races)
       learning_(core, known_, races_),
       choice_(core, known_),
       stores_(core, known_, locations_),
-      proxies_(core, races, known_, locations_) {}
+      proxies_(core, races, known_, locations_),
+      copies_(core, races, known_) {}
 scoped_memory::~scoped_memory() = default;
 
 void scoped_memory::reset() {
@@ -23,6 +24,7 @@ void scoped_memory::reset() {
   races_.reset();
   choice_.reset();
   proxies_.reset();
+  copies_.reset();
   alone_ = {};
 }
 
@@ -102,6 +104,7 @@ late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::b
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   const size_t granules = how.size_bytes / granule_bytes;
   mine.stores_strongly = how.kind != operation_kind::plain_store;
+  if (copies_.any()) return filled::by_no_one;
   const bool is_whole =
       reinterpret_cast<uintptr_t>(address) % granule_bytes == 0 && how.size_bytes % granule_bytes == 0;
   if (!is_whole || !is_row(mine, how.size_bytes, true) || !core_.map.heap.contains(address) ||
@@ -156,6 +159,7 @@ bool scoped_memory::is_part_of_store(lane& self, const operation& how, const lan
     return true;
   lane_facts& mine = scoped::facts(self);
   const part at = scoped::part_in(mine, locations_.at(how.address), how.address, how.size_bytes);
+  copies_.look_before(self, how, how.size_bytes, true);
   races_.look({self, mine, at, how}, true);
   for (int n = at.in->count - 1; n >= 0; --n) {
     message& one = *at.in->order[static_cast<size_t>(n)];

@@ -12,6 +12,7 @@
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/scoped/race_log.h>
 #include <heddle/sim/memory/scoped/scoped_choice.h>
+#include <heddle/sim/memory/scoped/scoped_copies.h>
 #include <heddle/sim/memory/scoped/scoped_knowledge.h>
 #include <heddle/sim/memory/scoped/scoped_lane.h>
 #include <heddle/sim/memory/scoped/scoped_learning.h>
@@ -43,6 +44,8 @@ class scoped_memory final : public late_memory {
   void fence(lane& self, const operation& how) override;
   void proxy_fence(lane& self, uint32_t spaces) override;
   void before_bulk(lane& self, const bulk_copy& what) override;
+  void copy_begins(lane& self, const async_copy& what) override;
+  void copy_ends(lane& self, const async_copy& what) override { copies_.end(self, what); }
   wide_value load_wide(lane& self, const operation& how) override;
   void store_wide(lane& self, const operation& how, wide_value value) override;
   wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
@@ -95,9 +98,7 @@ class scoped_memory final : public late_memory {
   /// Explains a run: which store the lane's load has read, and which it has missed.
   [[gnu::cold]] void tell_found(const lane& self, const part& at, const message* read, bool is_newest);
   class total_order;
-  static bool repeats(const access& made);
   uint64_t load_anew(const access& made, uint64_t newest);
-  bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
 
   // -- scoped_memory.cpp
 
@@ -164,6 +165,7 @@ class scoped_memory final : public late_memory {
   scoped::value_choice choice_;
   scoped::store_maker stores_;
   scoped::proxies proxies_;
+  scoped::copies_under_way copies_;
   search_notes* notes_ = nullptr;
   /// The last answer of is_alone(), and what it depends on: knowledge only grows.
   struct {

@@ -30,7 +30,8 @@ void proxies::look(lane& self, lane_facts& mine, const void* address, size_t siz
   self.pending.size_bytes = static_cast<uint32_t>(size_bytes);
   const auto judge = [&](const access_record& one) {
     // What nothing orders is for the copy itself to find, and copies are made by one proxy.
-    if (!comes_after(self, mine, one) || core_.threads.lanes[one.lane].of->bulk) return;
+    const wave& by = *core_.threads.lanes[one.lane].of;
+    if (!comes_after(self, mine, one) || (by.bulk && !by.async)) return;
     if (entry_of(come, one.lane) < one.epoch) log_.found(self, one, {.weight = race_weight::proxy});
   };
   const auto* at = static_cast<const std::byte*>(address);

@@ -17,16 +17,6 @@ constexpr size_t host_fences_bytes = 1;
 
 }  // namespace
 
-// Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: a lane that would read it may as well read
-// the one that it has read, and learns the same. Locks are tried again and again in this way.
-bool scoped_memory::adds_nothing(const lane_facts& mine, const operation& how, const part& at,
-                                 const message* read) const {
-  if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
-  const auto reach = reach_of(mine, how);
-  return read == nullptr || (known_.morally_strong(mine, false, reach, at.mask, *read, true) &&
-                             known_.morally_strong(mine, false, reach, at.mask, *read, false));
-}
-
 bool scoped_memory::finds_nothing_new(const lane& self) {
   const operation& how = self.pending;
   if (!locations_.covers(how.address) || how.order == memory_order::seq_cst ||
@@ -35,7 +25,7 @@ bool scoped_memory::finds_nothing_new(const lane& self) {
   lane_facts& mine = known_[self.id];
   const part at = scoped::part_in(mine, locations_.at(how.address), how.address, how.size_bytes);
   const message* const newest = latest(*at.in, at.in->count - 1, at.mask);
-  if (how.kind != operation_kind::load && !adds_nothing(mine, how, at, newest)) return false;
+  if (how.kind != operation_kind::load && !known_.adds_nothing(mine, how, at, newest)) return false;
   if (newest == nullptr) return true;
   const settled_store& settled = at.place->settled;
   if (settled.serial == newest->serial && settled.known && newest->unordered.empty() &&

@@ -67,7 +67,8 @@ void race_check::report(const access& made, const access_record& earlier, bool w
       if (why.knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
           comes_after(*other, known_[other->id], earlier))
         why.knows = other;
-  if (!plain || writes) why.stored_to = {at.in->address, at.mask, earlier.writes && writes && plain};
+  if (!plain || writes)
+    why.stored_to = {at.in->address, at.mask, earlier.writes && writes && plain && how.kind != operation_kind::copy};
   log_.found(self, earlier, why);
 }
 

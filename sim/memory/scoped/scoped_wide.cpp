@@ -11,6 +11,7 @@ namespace heddle::sim {
 // the newest.
 wide_value scoped_memory::load_wide(lane& self, const operation& how) {
   note_access(self, how, false);
+  copies_.look_before(self, how, sizeof(wide_value), false);
   const total_order ordered(*this, self, how, false);
   wide_value value;
   std::memcpy(&value, how.address, sizeof value);
@@ -60,6 +61,7 @@ wide_value scoped_memory::load_wide(lane& self, const operation& how) {
 
 void scoped_memory::store_wide(lane& self, const operation& how, wide_value value) {
   note_access(self, how, true);
+  copies_.look_before(self, how, sizeof(wide_value), true);
   const total_order ordered(*this, self, how, true);
   if (!locations_.covers(how.address)) {
     std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
@@ -74,6 +76,7 @@ void scoped_memory::store_wide(lane& self, const operation& how, wide_value valu
 
 wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
   note_access(self, how, true);
+  copies_.look_before(self, how, sizeof(wide_value), true);
   const total_order ordered(*this, self, how, true);
   wide_value old;
   std::memcpy(&old, how.address, sizeof old);

@@ -19,8 +19,11 @@ class race_adviser {
       const run_record::step& narrow = first_is_narrow ? earlier : later;
       return "missing: a wider scope at " + words_.where(narrow) + ", which is " + of_.texts[narrow.operation];
     }
-    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
     std::string text = "missing: ";
+    if (edge.find("a copy by cp.async is made at some time") != std::string_view::npos)
+      return text + "a wait of " + words_.name_of(earlier.actor) + " for the copy that it has issued at " +
+             words_.where(earlier) + ", before " + words_.where(later) + " or what that comes behind";
+    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
     if (edge.find("a bulk copy is of another proxy") != std::string_view::npos)
       return text + "fence.proxy.async behind " + words_.where(earlier) + ", by " + words_.name_of(earlier.actor) +
              " or by what comes between it and the copy";
@@ -69,7 +72,9 @@ class race_adviser {
 
   /// Whether it is a copy in a stream, whose accesses the program cannot change.
   bool is_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("copy "); }
-  bool is_bulk_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("bulk copy "); }
+  bool is_bulk_copy(uint32_t actor) const {
+    return words_.name_of(actor).starts_with("bulk copy ") || words_.name_of(actor).starts_with("asynchronous copy ");
+  }
 
   const run_record& of_;
   const step_words& words_;
