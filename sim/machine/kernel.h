@@ -5,6 +5,7 @@
 #include <heddle/sim/fiber/fiber_body.h>
 #include <heddle/sim/machine/lane.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -93,6 +94,12 @@ struct block_state {
   };
   std::vector<variable> shared;
   uint32_t at_barrier = 0;  ///< lanes that wait at the block's barrier
+  /// The lane that has begun a phase of a barrier of some lanes, and where.
+  struct arrival {
+    uint32_t lane = 0;
+    const void* place = nullptr;
+  };
+  std::array<arrival, 16> first_of_part;  ///< for reports
 };
 
 /// The barrier of a cluster, to which a lane comes in two steps. (PTX ISA, "barrier.cluster".)

@@ -118,6 +118,32 @@ uint32_t block_barrier(barrier_kind kind, bool predicate, bool aligned) {
   return holds;
 }
 
+void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = device_lane("a barrier of a block", from);
+  if (begun == given) return;
+  const entered inside(self);
+  block_state::arrival& first = self.of->runs->state_of(self.of->block).first_of_part[id];
+  if (begun == 0) {
+    first = {.lane = self.id, .place = from.place};
+    return;
+  }
+  run_core& core = execution::instance->core();
+  const auto shape_of = [](uint32_t shape) {
+    return (shape >> 16 != 0 ? "red with a count of " : "a count of ") + std::to_string(shape & 0xffff);
+  };
+  const auto line_of = [&](const void* place) {
+    std::string line;
+    core.aside(self, [&] { line = source_of(place).where(); });
+    return line;
+  };
+  refuse(self, scheduler::verdict::mask,
+         name_of(self) + " comes to barrier " + std::to_string(id) + " of its block with " + shape_of(given) + " at " +
+             line_of(from.place) + ", and " + name_of(core.threads.lanes[first.lane]) + " has begun the phase with " +
+             shape_of(begun) + " at " + line_of(first.place),
+         from);
+}
+
 void* shared_variable(const void* key, size_t size_bytes, const char* name) {
   const caller from = HEDDLE_CALLER;
   lane& self = device_lane("shared memory of a block", from);

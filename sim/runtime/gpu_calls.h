@@ -133,6 +133,10 @@ named_object device_variable_named(const char* name);
 /// Null where there is no such kernel.
 const void* kernel_named(const char* name);
 
+/// The lane has arrived at a barrier of some lanes of its block. Its phase has begun with this shape, 0 where it begins here: how many lanes come,
+/// and from bit 16 on whether they reduce. Ends the run where the lane has come with another one.
+void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given);
+
 /// Memory of the calling lane that no other one sees, in this run: zero the first time. By what it is for.
 void* memory_of_lane(const void* key, size_t size_bytes);
 

@@ -75,11 +75,47 @@ HEDDLE_PTX_INLINE void silent_loop(uint32_t& rounds) {
 
 // -- barriers
 
+/// The phase of a barrier of some lanes of a block, in a word of it. From the lowest bit: 10 of how many lanes have arrived, 10 of how many come less 1,
+/// 10 of how many of them have come with a predicate, one that says that it reduces, 11 of how many did in the last phase that is over, 11 of those in
+/// the one before, and 11 of how many are over. 0 when none has begun.
+namespace phase {
+
+inline constexpr uint64_t few = (1 << 10) - 1;
+inline constexpr uint64_t many = (1 << 11) - 1;
+inline constexpr uint64_t most_lanes = few + 1;
+
+HEDDLE_PTX_INLINE uint64_t arrived(uint64_t word) { return word & few; }
+/// How many come, and whether the phase reduces.
+HEDDLE_PTX_INLINE uint32_t shape(uint64_t word) {
+  return static_cast<uint32_t>((word >> 10 & few) + 1) | static_cast<uint32_t>(word >> 30 & 1) << 16;
+}
+HEDDLE_PTX_INLINE uint64_t over(uint64_t word) { return word >> 53; }
+/// What the phase has reduced to that so many were before; valid for the last two.
+HEDDLE_PTX_INLINE uint64_t result(uint64_t word, uint64_t back) { return word >> (back == 0 ? 31 : 42) & many; }
+
+/// A lane arrives. The operand: a byte of the word before any phase, the predicate, and the shape.
+inline uint64_t with_arrival(uint64_t word, uint64_t operand) {
+  const uint64_t none = (operand & 0xff) * 0x0101010101010101;
+  uint64_t now = word - none;
+  const uint64_t shape = operand >> 16;
+  const uint64_t lanes = shape & 0xffff;
+  const uint64_t holds = (now >> 20 & few) + (operand >> 8 & 1);
+  if (arrived(now) + 1 < lanes)
+    now =
+        (now & ~((uint64_t{1} << 31) - 1)) | (arrived(now) + 1) | (lanes - 1) << 10 | holds << 20 | (shape >> 16) << 30;
+  else
+    now = (over(now) + 1) << 53 | result(now, 0) << 42 | holds << 31;
+  return now + none;
+}
+
+}  // namespace phase
+
 /// One of the block's barriers, by the count of lanes that come to it. Number 0, for all, is the simulator's own; the others are a word of
-/// the block: each lane that arrives counts it up (acq_rel), each that waits reads it (acquire) until all have.
+/// the block: each lane that arrives changes it (acq_rel), each that waits reads it (acquire) until the phase is over.
 template <typename Kind>
 HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predicate = false) {
   using sim::runtime::barrier_kind;
+  constexpr bool reduces = !std::is_same_v<Kind, m_sync> && !std::is_same_v<Kind, m_arrive>;
   const uint32_t all = block_threads();
   if (id == 0 && (count == 0 || count == all) && !std::is_same_v<Kind, m_arrive>) {
     constexpr barrier_kind how = std::is_same_v<Kind, m_popc>  ? barrier_kind::count
@@ -88,21 +124,29 @@ HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predi
                                                                : barrier_kind::plain;
     return sim::runtime::block_barrier(how, predicate);
   }
-  if constexpr (!std::is_same_v<Kind, m_sync> && !std::is_same_v<Kind, m_arrive>)
-    sim::runtime::refuse_call("barrier.red", "only the barrier 0 of a whole block can reduce");
   const named_barrier here = barrier_of_block(id);
-  const uint64_t expected = count == 0 ? all : count;
+  const uint32_t lanes = count == 0 ? all : count;
+  if (lanes > phase::most_lanes) sim::runtime::trap(fault::assertion, "a barrier of a block has a count of 1 to 1024");
+  const uint32_t shape = lanes | (reduces ? 1u << 16 : 0u);
+  const uint64_t operand = (here.none & 0xff) | (predicate ? 1u << 8 : 0u) | uint64_t{shape} << 16;
   const uint64_t before =
-      sim::runtime::read_modify_write(sim::rmw_kind::add, here.word, 8, 1, memory_order::acq_rel, scope::block) -
+      sim::runtime::modify(&phase::with_arrival, here.word, 8, operand, memory_order::acq_rel, scope::block) -
       here.none;
+  sim::runtime::arrives_at_part(id, phase::arrived(before) == 0 ? 0 : phase::shape(before), shape);
   if constexpr (std::is_same_v<Kind, m_arrive>) return 0;
-  const uint64_t last = (before / expected + 1) * expected;
-  uint64_t arrived = before + 1;
-  while (arrived < last) {
-    arrived = sim::runtime::load(here.word, 8, memory_order::acquire, scope::block) - here.none;
-    if (arrived < last) sim::runtime::pause();
+  const auto phases_since = [&](uint64_t word) { return (phase::over(word) - phase::over(before)) & phase::many; };
+  uint64_t now = phase::with_arrival(before + here.none, operand) - here.none;
+  while (phases_since(now) == 0) {
+    now = sim::runtime::load(here.word, 8, memory_order::acquire, scope::block) - here.none;
+    if (phases_since(now) == 0) sim::runtime::pause();
   }
-  return 0;
+  if constexpr (!reduces) return 0;
+  if (phases_since(now) > 2)
+    sim::runtime::refuse_call("barrier.red", "two more phases of a barrier are over before a lane has its result");
+  const uint64_t holds = phase::result(now, phases_since(now) - 1);
+  if constexpr (std::is_same_v<Kind, m_and>) return holds == lanes ? 1 : 0;
+  if constexpr (std::is_same_v<Kind, m_or>) return holds != 0 ? 1 : 0;
+  return static_cast<uint32_t>(holds);
 }
 HEDDLE_PTX_INLINE void warp_barrier(uint32_t mask) { sim::runtime::sync_live(mask); }
 /// Of a cluster, in two steps.

@@ -93,7 +93,7 @@ uint64_t shared_of_cluster(uint64_t address, uint32_t rank);
 enum class where_it_is : uint8_t { global, shared, cluster, local };  ///< cluster: shared memory of another block of it
 where_it_is space_of(uint64_t address);
 
-/// One of the sixteen barriers of the lane's block: how many lanes have arrived, counted from `none`. Ends the run for a number beyond.
+/// One of the sixteen barriers of the lane's block: its phase, counted from `none`, of which each byte is `fill`. Ends the run for a number beyond.
 struct named_barrier {
   uint64_t* word = nullptr;
   uint64_t none = 0;
