@@ -117,6 +117,8 @@ TEST(input, numbers_are_refused_with_their_range) {
   expect_refused({"fuzz", "--time", "soon"}, "--time cannot be \"soon\"; it must be a time such as 30, 45s, 5m or 2h");
   expect_refused({"fuzz", "--time", "1", "--schedules", "1"}, "fuzz: --schedules excludes --time");
   expect_refused({"fuzz", "--jobs", "1025"}, "--jobs cannot be \"1025\"; it must be a whole number from 0 to 1024");
+  for (const char* const command : {"mend", "slack"})
+    expect_refused({command, "x", "-j", "1025"}, "--jobs cannot be \"1025\"; it must be a whole number from 0 to 1024");
   for (const char* const wrong : {"0/4", "5/4", "1", "1/", "/4", "1/0", "a/b", "1/2/3"})
     expect_refused({"fuzz", "--shard", wrong},
                    "--shard cannot be \"" + std::string(wrong) +

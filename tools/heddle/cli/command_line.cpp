@@ -90,7 +90,7 @@ void add_changing_options(CLI::App& command, invocation& into, typed_numbers& ty
   command.add_option("--schedules", typed.schedules);
   command.add_option("--seed", typed.seed);
   command.add_option("--strategy", into.strategy);
-  command.add_option("--jobs", typed.jobs);
+  command.add_option("-j,--jobs", typed.jobs);
   command.add_option("--stuck", typed.stuck);
   command.add_flag("--json", into.json);
 }

@@ -51,7 +51,7 @@ everything, those that end this finding.
   --changes N       at most so many changes together (default 3)
   --seed S          the first seed (default 1)
   --strategy X      what decides (default mix)
-  --jobs J          so many processes (default: one for each core)
+  -j, --jobs J      so many processes (default: one for each core)
   --stuck T         a run ends as "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
   --json            for programs
@@ -76,7 +76,7 @@ A program with one scenario needs no name.
   --details         also those that are needed, and what is found without them
   --seed S          the first seed (default 1)
   --strategy X      what decides (default mix)
-  --jobs J          so many processes (default: one for each core)
+  -j, --jobs J      so many processes (default: one for each core)
   --stuck T         a run ends as "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
   --json            for programs
