@@ -78,6 +78,14 @@ graph_state& here() {
   return only;
 }
 
+/// Byte by byte: a call of memmove() would be an access of the program's. Between arguments lies what no other run has there, so that an access to all of
+/// them would not be the same in each.
+void keep_arguments(std::vector<unsigned char>& kept, const graph_work& of) {
+  kept.resize(of.body->size_bytes);
+  const auto* const bytes = static_cast<const volatile unsigned char*>(of.bytes);
+  for (size_t n = 0; n < kept.size(); ++n) kept[n] = bytes[n];
+}
+
 graph_node* append(graph& to, const graph_work& work, std::vector<uint32_t> after) {
   auto made = std::make_unique<graph_node>();
   made->number = static_cast<uint32_t>(to.nodes.size());
@@ -171,8 +179,7 @@ void set_work(graph_node& of, const graph_work& work) {
   of.work = work;
   of.bytes.clear();
   if (work.kind != node_kind::launch) return;
-  const auto* const bytes = static_cast<const unsigned char*>(work.bytes);
-  of.bytes.assign(bytes, bytes + work.body->size_bytes);
+  keep_arguments(of.bytes, work);
   of.work.bytes = nullptr;
 }
 
@@ -256,8 +263,7 @@ bool captures(uint32_t stream, const graph_work& work) {
   if (now.keeps_next && work.kind == node_kind::launch) {
     now.keeps_next = false;
     now.kept = work;
-    const auto* const bytes = static_cast<const unsigned char*>(work.bytes);
-    now.kept_bytes.assign(bytes, bytes + work.body->size_bytes);
+    keep_arguments(now.kept_bytes, work);
     return true;
   }
   if (now.streams.empty()) return false;

@@ -1,0 +1,273 @@
+// Which calls of the host wait for what, and which threads run the functions that streams are given. A case is named by the argument.
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include <cuda/atomic>
+
+namespace {
+
+using flag = cuda::atomic<int, cuda::thread_scope_system>;
+
+__device__ int variable = 0;
+
+__global__ void put(int* to, int value) { *to = value; }
+__global__ void add_one(const int* from, int* to) { *to = *from + 1; }
+__global__ void add_one_to_variable(int* to) { *to = variable + 1; }
+__global__ void raise(flag* to) { to->store(1, cuda::memory_order_release); }
+__global__ void wait_for(flag* what) {
+  while (what->load(cuda::memory_order_acquire) == 0) {
+  }
+}
+
+int* on_device() {
+  int* memory = nullptr;
+  cudaMalloc(&memory, sizeof(int));
+  return memory;
+}
+int* on_host() {
+  int* memory = nullptr;
+  cudaMallocHost(&memory, sizeof(int));
+  *memory = 0;
+  return memory;
+}
+flag* lowered_flag() {
+  void* memory = nullptr;
+  cudaMallocHost(&memory, sizeof(flag));
+  return new (memory) flag(0);
+}
+cudaStream_t stream_of_its_own() {
+  cudaStream_t stream = nullptr;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  return stream;
+}
+
+// -- graphs whose kernels have gaps between their arguments
+
+int launches_graph(std::string_view what) {
+  int* memory = nullptr;
+  cudaMallocHost(&memory, 2 * sizeof(int));
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphNode_t nodes[2];
+  for (int n = 0; n < 2; ++n) {
+    int value = 1;
+    int* to = memory + n;
+    void* arguments[] = {&to, &value};
+    cudaKernelNodeParams kernel = {};
+    kernel.func = reinterpret_cast<void*>(put);
+    kernel.gridDim = kernel.blockDim = dim3(1);
+    kernel.kernelParams = arguments;
+    cudaGraphAddKernelNode(&nodes[n], graph, n != 0 ? nodes : nullptr, n != 0 ? 1 : 0, &kernel);
+  }
+  cudaGraphExec_t ready;
+  cudaGraphInstantiate(&ready, graph, 0);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraphLaunch(ready, stream);
+  if (what != "graph_too_early") cudaDeviceSynchronize();
+  const int sum = memory[0] + memory[1];
+  cudaDeviceSynchronize();
+  return sum == 2 ? 0 : 1;
+}
+
+// -- copies of the default stream, and a kernel of a stream that does not come behind it
+
+int copies(std::string_view what) {
+  int* const to = on_device();
+  int* const from = on_device();
+  int* const result = on_host();
+  int pageable = 4;
+  cudaMemset(from, 0, sizeof(int));
+  cudaMemset(to, 0, sizeof(int));
+  cudaDeviceSynchronize();
+  cudaStream_t stream = nullptr;
+  if (what.ends_with("_blocking"))
+    cudaStreamCreate(&stream);
+  else
+    stream = stream_of_its_own();
+  int expected = 1;
+  if (what.starts_with("copy_between")) {
+    cudaMemcpy(to, from, sizeof(int), cudaMemcpyDeviceToDevice);
+  } else if (what.starts_with("copy_by_pointers")) {
+    cudaMemcpy(to, from, sizeof(int), cudaMemcpyDefault);
+  } else if (what.starts_with("copy_of_peers")) {
+    cudaMemcpyPeer(to, 0, from, 0, sizeof(int));
+  } else if (what.starts_with("copy_of_pinned")) {
+    cudaMemcpy(to, on_host(), sizeof(int), cudaMemcpyHostToDevice);
+  } else if (what.starts_with("copy_of_registered")) {
+    cudaHostRegister(&pageable, sizeof pageable, cudaHostRegisterDefault);
+    cudaMemcpy(to, &pageable, sizeof(int), cudaMemcpyHostToDevice);
+    expected = 5;
+  } else if (what.starts_with("copy_of_pageable")) {
+    cudaMemcpy(to, &pageable, sizeof(int), cudaMemcpyHostToDevice);
+    // What was read there counts.
+    pageable = 7;
+    expected = 5;
+  } else if (what.starts_with("copy_to_symbol")) {
+    cudaMemcpyToSymbol(variable, &pageable, sizeof(int));
+    expected = 5;
+  }
+  if (what.ends_with("_waited_for")) cudaDeviceSynchronize();
+  if (what.starts_with("copy_to_symbol"))
+    add_one_to_variable<<<1, 1, 0, stream>>>(result);
+  else
+    add_one<<<1, 1, 0, stream>>>(to, result);
+  cudaStreamSynchronize(stream);
+  const bool is_right = *result == expected;
+  cudaDeviceSynchronize();
+  return is_right ? 0 : 1;
+}
+
+// Two copies take the same buffer, one after the other; a copy to the host is there when the call returns.
+int copies_twice() {
+  int* const to = on_device();
+  int* const first = on_device();
+  int value = 1;
+  cudaMemcpy(first, &value, sizeof value, cudaMemcpyHostToDevice);
+  value = 2;
+  cudaMemcpy(to, &value, sizeof value, cudaMemcpyHostToDevice);
+  int sum = 0;
+  cudaMemcpy(&value, first, sizeof value, cudaMemcpyDeviceToHost);
+  sum += value;
+  cudaMemcpy(&value, to, sizeof value, cudaMemcpyDeviceToHost);
+  return sum + value == 3 ? 0 : 1;
+}
+
+// A copy from one device to another comes behind what both have been given, and before what they are given later.
+int copies_to_peer() {
+  cudaSetDevice(1);
+  int* const to = on_device();
+  int* const result = on_host();
+  put<<<1, 1>>>(to, 9);
+  cudaSetDevice(0);
+  int* const from = on_device();
+  put<<<1, 1>>>(from, 3);
+  cudaMemcpyPeer(to, 1, from, 0, sizeof(int));
+  cudaSetDevice(1);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  add_one<<<1, 1, 0, stream>>>(to, result);
+  cudaStreamSynchronize(stream);
+  return *result == 4 ? 0 : 1;
+}
+
+// -- functions of the host
+
+std::atomic<int> given{0};
+
+void CUDART_CB wait_for_function(void*) {
+  while (given.load(std::memory_order_acquire) == 0) {
+  }
+}
+void CUDART_CB give(void*) { given.store(1, std::memory_order_release); }
+void CUDART_CB wait_for_flag(void* what) {
+  while (static_cast<flag*>(what)->load(cuda::memory_order_acquire) == 0) {
+  }
+}
+
+int calls_functions(std::string_view what) {
+  cudaStream_t one = stream_of_its_own();
+  cudaStream_t other = stream_of_its_own();
+  flag* const word = lowered_flag();
+  cudaEvent_t event;
+  cudaEventCreate(&event);
+  if (what == "function_of_another_stream") {
+    cudaLaunchHostFunc(one, wait_for_function, nullptr);
+    cudaLaunchHostFunc(other, give, nullptr);
+  } else if (what == "function_behind_another") {
+    cudaLaunchHostFunc(other, give, nullptr);
+    cudaEventRecord(event, other);
+    cudaStreamWaitEvent(one, event, 0);
+    cudaLaunchHostFunc(one, wait_for_function, nullptr);
+  } else if (what == "function_before_a_kernel") {
+    cudaLaunchHostFunc(one, wait_for_flag, word);
+    raise<<<1, 1, 0, other>>>(word);
+  } else if (what == "function_before_a_copy") {
+    int* const set = on_host();
+    *set = 1;
+    cudaLaunchHostFunc(one, wait_for_flag, word);
+    cudaMemcpyAsync(word, set, sizeof *set, cudaMemcpyDefault, other);
+  } else if (what == "function_behind_a_kernel") {
+    raise<<<1, 1, 0, other>>>(word);
+    cudaEventRecord(event, other);
+    cudaStreamWaitEvent(one, event, 0);
+    cudaLaunchHostFunc(one, wait_for_flag, word);
+    add_one<<<1, 1, 0, other>>>(on_host(), on_host());
+  } else if (what == "function_for_a_kernel") {
+    // What runs already goes on.
+    wait_for<<<1, 1, 0, other>>>(word);
+    cudaLaunchHostFunc(one, [](void* to) { static_cast<flag*>(to)->store(1, cuda::memory_order_release); }, word);
+  } else {
+    cudaGraph_t graph;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphNode_t nodes[2];
+    const bool is_ordered = what == "nodes_in_order";
+    cudaHostNodeParams first = {is_ordered ? give : wait_for_function, nullptr};
+    cudaHostNodeParams second = {is_ordered ? wait_for_function : give, nullptr};
+    cudaGraphAddHostNode(&nodes[0], graph, nullptr, 0, &first);
+    cudaGraphAddHostNode(&nodes[1], graph, nodes, is_ordered ? 1 : 0, &second);
+    cudaGraphExec_t ready;
+    cudaGraphInstantiate(&ready, graph, 0);
+    cudaGraphLaunch(ready, one);
+  }
+  cudaDeviceSynchronize();
+  return 0;
+}
+
+// -- events
+
+int asks_for_time(std::string_view what) {
+  cudaStream_t stream = stream_of_its_own();
+  const unsigned int flags = what == "time_of_none" ? cudaEventDisableTiming : cudaEventDefault;
+  cudaEvent_t begin, end;
+  cudaEventCreateWithFlags(&begin, cudaEventDefault);
+  cudaEventCreateWithFlags(&end, flags);
+  cudaEventRecord(begin, stream);
+  put<<<1, 1, 0, stream>>>(on_device(), 1);
+  if (what != "time_never_recorded") cudaEventRecord(end, stream);
+  if (what != "time_too_early") cudaEventSynchronize(end);
+  float milliseconds = 0;
+  const cudaError_t told = cudaEventElapsedTime(&milliseconds, begin, end);
+  cudaDeviceSynchronize();
+  if (what == "time_of_none" || what == "time_never_recorded") return told == cudaErrorInvalidResourceHandle ? 0 : 1;
+  return told == cudaSuccess ? 0 : 1;
+}
+
+// Loops of nothing but queries wait as loops of loads do.
+int asks_again_and_again(std::string_view what) {
+  cudaStream_t stream = stream_of_its_own();
+  int* const result = on_host();
+  flag* const never = lowered_flag();
+  cudaEvent_t done;
+  cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+  if (what == "query_for_ever") wait_for<<<1, 1, 0, stream>>>(never);
+  if (what == "query_of_the_wrong_event") cudaEventRecord(done, stream);
+  put<<<1, 1, 0, stream>>>(result, 1);
+  if (what != "query_of_the_wrong_event") cudaEventRecord(done, stream);
+  if (what == "query_of_a_stream")
+    while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+    }
+  else
+    while (cudaEventQuery(done) == cudaErrorNotReady) {
+    }
+  const bool is_right = *result == 1;
+  cudaDeviceSynchronize();
+  return is_right ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what.starts_with("graph")) return launches_graph(what);
+  if (what == "copy_twice") return copies_twice();
+  if (what == "copy_to_peer") return copies_to_peer();
+  if (what.starts_with("copy")) return copies(what);
+  if (what.starts_with("function") || what.starts_with("nodes")) return calls_functions(what);
+  if (what.starts_with("time")) return asks_for_time(what);
+  if (what.starts_with("query")) return asks_again_and_again(what);
+  return 2;
+}
