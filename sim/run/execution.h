@@ -167,8 +167,8 @@ class execution : public machine_parts {
   /// Blocks the copy until all work that it comes after has ended.
   void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
   void wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how);
-  /// Whether all of them have ended.
-  bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how);
+  /// Whether all of them have ended. A loop that asks again and again waits for that: see look_for_spin().
+  bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how, const std::byte* private_state);
   /// Starts a host thread, as the lane has published it.
   [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
   /// The host thread ends where it is; what lies on its stack is abandoned.

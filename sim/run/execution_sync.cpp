@@ -221,7 +221,8 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
   if (core_.late != nullptr && !work.empty()) core_.late->all_arrives(self);
 }
 
-bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how) {
+bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how,
+                           const std::byte* private_state) {
   step(self, how);
   self.called = true;
   bool all = true;
@@ -231,7 +232,12 @@ bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const 
     all = all && end != 0;
   }
   performed(self, all ? 1 : 0);
-  if (!all || core_.late == nullptr) return all;
+  if (!all) {
+    ++self.fruitless_reads;
+    if (self.may_spin()) look_for_spin(self, private_state);
+    return false;
+  }
+  if (core_.late == nullptr) return true;
   if (!work.empty()) core_.late->all_arrives(self);
   for (const uint32_t launch : work) core_.late->acquire_object(self, object_of_end(launch));
   return true;

@@ -39,7 +39,7 @@ bool query_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::query, nullptr, 0, from);
-  return here.have_ended(self, here.launched().event(self, event, how), how);
+  return here.have_ended(self, here.launched().event(self, event, how), how, from.private_state);
 }
 
 void synchronize_event(uint32_t event) {

@@ -365,7 +365,7 @@ bool query_stream(uint32_t stream) {
   const hidden_operands hidden(self, stream);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::query, from);
-  return here.have_ended(self, here.launched().work_of(self, stream, how), how);
+  return here.have_ended(self, here.launched().work_of(self, stream, how), how, from.private_state);
 }
 
 void synchronize_stream(uint32_t stream) {

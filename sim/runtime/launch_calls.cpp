@@ -31,11 +31,17 @@ bool query(uint32_t device) {
   execution& here = *execution::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.launched().running(device);
+  const bool is_idle = running == 0;
   self.called = true;
   self.reads.add(&running, sizeof running, running);
   here.performed(self, running);
-  if (running == 0) here.launched().acquire_kernels(self, device);
-  return running == 0;
+  if (is_idle) {
+    here.launched().acquire_kernels(self, device);
+  } else {
+    ++self.fruitless_reads;
+    if (self.may_spin()) here.look_for_spin(self, from.private_state);
+  }
+  return is_idle;
 }
 
 void synchronize(uint32_t device) {
