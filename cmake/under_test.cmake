@@ -241,7 +241,7 @@ heddle_install_library(heddle_kernel_libc sim)
 set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/cudart_pools.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/launch.cpp ${PROJECT_SOURCE_DIR}/sim/compat/libcuda.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/libcuda_more.cpp ${PROJECT_SOURCE_DIR}/sim/compat/meeting_place.cpp
-    ${PROJECT_SOURCE_DIR}/sim/compat/pools.cpp
+    ${PROJECT_SOURCE_DIR}/sim/compat/pools.cpp ${PROJECT_SOURCE_DIR}/sim/compat/staging.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/ptx/module.cpp)
 add_library(heddle_ptx STATIC ${heddle_ptx_sources})
 target_link_libraries(heddle_ptx PUBLIC heddle_kernel_libc heddle_under_test PRIVATE heddle_warnings)

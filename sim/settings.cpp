@@ -92,6 +92,9 @@ std::vector<parameter> parameters_of_the_driver() {
   all.push_back(parameter::one_of("driver.reach", "usual", {"usual", "copies", "all"},
                                   "how the host reaches what cudaMalloc gives: by copies alone in programs with a "
                                   "main(), by copies alone everywhere, or by its address too"));
+  all.push_back(parameter::one_of("host.functions", "any", {"any", "one", "each"},
+                                  "which threads run the host functions of streams: one of the driver for all, one for "
+                                  "each, or a choice of the run between the two"));
   all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
                                   "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
   for (parameter& each : driver::driver_parameters())
@@ -247,6 +250,10 @@ settings settings::from(const parameters& values) {
   read.detail = detail == "queue"     ? driver_detail::queue
                 : detail == "message" ? driver_detail::message
                                       : driver_detail::call;
+  const std::string& functions = values.text("host.functions");
+  read.host.functions = functions == "one"    ? host_functions::one
+                        : functions == "each" ? host_functions::each
+                                              : host_functions::any;
   const std::string& fault = values.text("driver.fault");
   read.stepped.fault = fault == "late-flush"         ? driver::driver_fault::late_flush
                        : fault == "one-flag"         ? driver::driver_fault::one_flag
@@ -287,7 +294,7 @@ settings settings::from(const parameters& values) {
   read.volatiles = volatiles == "plain"     ? volatile_accesses::plain
                    : volatiles == "relaxed" ? volatile_accesses::relaxed
                                             : volatile_accesses::source;
-  read.weak_host = values.text("host") == "weak";
+  read.host.is_weak = values.text("host") == "weak";
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");

@@ -110,6 +110,13 @@ enum class driver_detail : uint8_t {
   message,  ///< and each event of its engine: requests and answers on their way, page by page, and cycles
 };
 
+/// Which threads run the functions of the host that streams are given.
+enum class host_functions : uint8_t {
+  any,   ///< a choice of the run between the other two
+  one,   ///< one thread of the driver, which meanwhile starts nothing that was given to a stream later
+  each,  ///< a thread for each
+};
+
 /// How the host reaches memory of a device that its runtime gives for the device alone.
 enum class host_reach : uint8_t {
   usual,   ///< by copies in a program with a main(), whose code is as it is elsewhere; by its address too in scenarios
@@ -135,6 +142,11 @@ struct stepped_driver {
   const driver::middleware_maker* middleware = nullptr;  ///< of the user's, in front of its chain
 };
 
+struct host_settings {
+  bool is_weak = false;  ///< it keeps no more order than the program asks for; otherwise it is an x86
+  host_functions functions = host_functions::any;
+};
+
 struct settings {
   static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
@@ -155,7 +167,7 @@ struct settings {
   uint32_t history = 0;         ///< stores of one location that may still be read although there is a newer one
   uint32_t spurious = 0;        ///< weak compare-exchanges in a row that may fail for no reason
   volatile_accesses volatiles = volatile_accesses::source;
-  bool weak_host = false;  ///< the host keeps no more order than the program asks for; otherwise it is an x86
+  host_settings host;
   link_settings link;
   doorbell_settings doorbells;
   time_settings time;

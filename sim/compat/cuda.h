@@ -59,6 +59,7 @@
 #define HEDDLE_GPU_POINTER_ATTRIBUTES cudaPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
+#define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.

@@ -317,13 +317,13 @@ int cudaGetSymbolSize(size_t* bytes, const void* symbol) {
 int cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, int) {
   void* const address = variable_of(symbol).address;
   if (address == nullptr) return invalid_symbol;
-  heddle::compat::copy(static_cast<char*>(address) + offset, from, bytes, direction::by_pointers);
+  heddle::compat::copy(static_cast<char*>(address) + offset, from, bytes, direction::by_pointers, true);
   return success;
 }
 int cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, int) {
   const void* const address = variable_of(symbol).address;
   if (address == nullptr) return invalid_symbol;
-  heddle::compat::copy(to, static_cast<const char*>(address) + offset, bytes, direction::by_pointers);
+  heddle::compat::copy(to, static_cast<const char*>(address) + offset, bytes, direction::by_pointers, true);
   return success;
 }
 int cudaHostRegister(void* memory, size_t bytes, unsigned flags) { return simulatedHostRegister(memory, bytes, flags); }
@@ -365,10 +365,8 @@ int cudaEventDestroy(simulatedEvent_t event) { return simulatedEventDestroy(even
 int cudaEventRecord(simulatedEvent_t event, simulatedStream_t stream) { return simulatedEventRecord(event, stream); }
 int cudaEventQuery(simulatedEvent_t event) { return simulatedEventQuery(event); }
 int cudaEventSynchronize(simulatedEvent_t event) { return simulatedEventSynchronize(event); }
-/// Time is not simulated: some.
-int cudaEventElapsedTime(float* milliseconds, simulatedEvent_t, simulatedEvent_t) {
-  *milliseconds = 1;
-  return success;
+int cudaEventElapsedTime(float* milliseconds, simulatedEvent_t from, simulatedEvent_t to) {
+  return simulatedEventElapsedTime(milliseconds, from, to);
 }
 
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -13,5 +13,6 @@
 #define HEDDLE_GPU_POINTER_ATTRIBUTES simulatedPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
+#define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>

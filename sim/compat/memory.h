@@ -99,13 +99,6 @@ inline void call_in_stream(void (*function)(void*), void* given, uint32_t stream
     sim::runtime::call_in_stream(function, given, stream);
 }
 
-inline void copy(void* to, const void* from, size_t bytes, direction which) {
-  if (bytes == 0) return;
-  check_direction(to, from, which);
-  sim::runtime::synchronize_stream(stream_number(nullptr));
-  sim::runtime::copy(to, from, bytes);
-}
-
 /// Memory of the host that no copy needs a buffer for, from here on. False where some of it is that already.
 bool register_host(const void* memory, size_t bytes);
 /// False where none is registered that begins there.
@@ -129,6 +122,53 @@ inline void copy_in_stream(void* to, const void* from, size_t bytes, direction w
     from = staged;
   }
   sim::runtime::copy_in_stream(to, from, bytes, how.stream);
+}
+
+/// Behind all that the default streams of the devices that have the memory come behind, and before what comes behind them later. The host goes on.
+inline void copy_between_devices(void* to, const void* from, size_t bytes) {
+  const uint32_t stream = stream_number(nullptr);
+  const uint32_t devices[] = {sim::runtime::device_of(to), sim::runtime::device_of(from)};
+  const auto for_each_other = [&](auto&& visit) {
+    for (size_t n = 0; n < 2; ++n) {
+      if (devices[n] == sim::runtime::device_of_stream(stream) || (n == 1 && devices[1] == devices[0])) continue;
+      const uint32_t event = sim::runtime::create_event();
+      visit(sim::runtime::default_stream_of(devices[n]), event);
+      sim::runtime::destroy_event(event);
+    }
+  };
+  for_each_other([&](uint32_t other, uint32_t event) {
+    sim::runtime::record_event(event, other);
+    sim::runtime::wait_event(stream, event);
+  });
+  sim::runtime::copy_in_stream(to, from, bytes, stream);
+  for_each_other([&](uint32_t other, uint32_t event) {
+    sim::runtime::record_event(event, stream);
+    sim::runtime::wait_event(other, event);
+    // Blocking streams come behind work of the default stream, and not behind what that waits for.
+    sim::grid_shape nothing;
+    nothing.wave_lanes = 1;
+    nothing.stream = other;
+    launch_body([] {}, nothing);
+  });
+}
+
+/// The driver's own buffer of the calling thread and its default stream, for the bytes of one copy. Another copy may take it when the stream is idle.
+void* staging_buffer(size_t bytes, uint32_t stream);
+
+/// As cudaMemcpy: a copy between devices does not wait, and one from pageable memory may return when the driver has read that, where it
+/// `stages`; all others end before the call returns. (CUDA Runtime API, "API synchronization behavior".)
+inline void copy(void* to, const void* from, size_t bytes, direction which, bool stages) {
+  if (bytes == 0) return;
+  check_direction(to, from, which);
+  const bool to_device = sim::runtime::is_on_device(to);
+  if (to_device && sim::runtime::is_on_device(from)) return copy_between_devices(to, from, bytes);
+  const uint32_t stream = stream_number(nullptr);
+  sim::runtime::synchronize_stream(stream);
+  if (!stages || !to_device || sim::runtime::is_allocated(from) || is_registered(from))
+    return sim::runtime::copy(to, from, bytes);
+  void* const staged = staging_buffer(bytes, stream);
+  sim::runtime::copy(staged, from, bytes);
+  sim::runtime::copy_in_stream(to, staged, bytes, stream);
 }
 
 }  // namespace heddle::compat

@@ -198,7 +198,7 @@ constexpr HEDDLE_GPU(PitchedPtr) HEDDLE_GPU_MAKE(PitchedPtr)(void* memory, size_
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memcpy)(void* to, const void* from, size_t bytes, HEDDLE_GPU(MemcpyKind) kind) {
   if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureImplicit);
-  heddle::compat::copy(to, from, bytes, static_cast<heddle::compat::direction>(kind));
+  heddle::compat::copy(to, from, bytes, static_cast<heddle::compat::direction>(kind), HEDDLE_GPU_STAGES);
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset)(void* to, int value, size_t bytes) {
@@ -210,7 +210,8 @@ template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MemcpyToSymbol)(T& symbol, const void* from, size_t bytes, size_t offset = 0,
                            HEDDLE_GPU(MemcpyKind) = HEDDLE_GPU(MemcpyHostToDevice)) {
-  heddle::compat::copy(reinterpret_cast<char*>(&symbol) + offset, from, bytes, heddle::compat::direction::by_pointers);
+  heddle::compat::copy(reinterpret_cast<char*>(&symbol) + offset, from, bytes, heddle::compat::direction::by_pointers,
+                       HEDDLE_GPU_STAGES);
   return HEDDLE_GPU(Success);
 }
 template <typename T>
@@ -218,7 +219,7 @@ HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MemcpyFromSymbol)(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                              HEDDLE_GPU(MemcpyKind) = HEDDLE_GPU(MemcpyDeviceToHost)) {
   heddle::compat::copy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
-                       heddle::compat::direction::by_pointers);
+                       heddle::compat::direction::by_pointers, HEDDLE_GPU_STAGES);
   return HEDDLE_GPU(Success);
 }
 
@@ -306,9 +307,11 @@ inline constexpr unsigned int HEDDLE_GPU(EventDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(EventBlockingSync) = 1;
 inline constexpr unsigned int HEDDLE_GPU(EventDisableTiming) = 2;
 
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreateWithFlags)(HEDDLE_GPU(Event_t) * event, unsigned int) {
-  // Null is no event. The handle's upper half is the event's device.
-  const auto device = uintptr_t{heddle::sim::runtime::current_device()} << 32;
+inline constexpr uintptr_t heddle_event_has_no_time = uintptr_t{1} << 47;
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreateWithFlags)(HEDDLE_GPU(Event_t) * event, unsigned int flags) {
+  // Null is no event. The handle's upper half is the event's device, and whether it has a time.
+  const auto device = uintptr_t{heddle::sim::runtime::current_device()} << 32 |
+                      ((flags & HEDDLE_GPU(EventDisableTiming)) != 0 ? heddle_event_has_no_time : 0);
   *event = reinterpret_cast<HEDDLE_GPU(Event_t)>(device | (uintptr_t{heddle::sim::runtime::create_event()} + 1));
   return HEDDLE_GPU(Success);
 }
@@ -322,7 +325,7 @@ inline uint32_t heddle_event_number(HEDDLE_GPU(Event_t) event) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event)) - 1;
 }
 inline uint32_t heddle_event_device(HEDDLE_GPU(Event_t) event) {
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event) >> 32);
+  return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(event) & ~heddle_event_has_no_time) >> 32);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventDestroy)(HEDDLE_GPU(Event_t) event) {
   if (event == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
@@ -340,13 +343,6 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecord)(HEDDLE_GPU(Event_t) event, HE
 HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t) HEDDLE_GPU(EventQuery)(HEDDLE_GPU(Event_t) event) {
   return heddle::sim::runtime::query_event(heddle_event_number(event)) ? HEDDLE_GPU(Success)
                                                                        : HEDDLE_GPU(ErrorNotReady);
-}
-/// Time is not simulated: from one event to another it takes a millisecond.
-inline HEDDLE_GPU(Error_t)
-    HEDDLE_GPU(EventElapsedTime)(float* milliseconds, HEDDLE_GPU(Event_t) from, HEDDLE_GPU(Event_t) to) {
-  if (milliseconds == nullptr || from == nullptr || to == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
-  *milliseconds = from == to ? 0.0F : 1.0F;
-  return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventSynchronize)(HEDDLE_GPU(Event_t) event) {
   heddle::sim::runtime::synchronize_event(heddle_event_number(event));

@@ -33,6 +33,22 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecordWithFlags)(HEDDLE_GPU(Event_t) 
   return HEDDLE_GPU(EventRecord)(event, stream);
 }
 
+/// Time is not simulated: from one event to another it takes a millisecond. Both must have completed.
+HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(EventElapsedTime)(float* milliseconds, HEDDLE_GPU(Event_t) from, HEDDLE_GPU(Event_t) to) {
+  if (milliseconds == nullptr || from == nullptr || to == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  for (const HEDDLE_GPU(Event_t) each : {from, to}) {
+    const bool has_time = (reinterpret_cast<uintptr_t>(each) & heddle_event_has_no_time) == 0;
+    if (!has_time || !heddle::sim::runtime::is_recorded(heddle_event_number(each)))
+      return HEDDLE_GPU(ErrorInvalidResourceHandle);
+  }
+  if (!heddle::sim::runtime::query_event(heddle_event_number(from)) ||
+      !heddle::sim::runtime::query_event(heddle_event_number(to)))
+    return HEDDLE_GPU(ErrorNotReady);
+  *milliseconds = from == to ? 0.0F : 1.0F;
+  return HEDDLE_GPU(Success);
+}
+
 // -- capture
 
 enum HEDDLE_GPU(StreamCaptureMode) {

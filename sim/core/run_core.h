@@ -224,6 +224,10 @@ struct run_core {
   /// A step of an explained run in words, with its source line.
   std::string describe_step(uint64_t step) const;
 
+  /// In a search: a lane asks whether work has ended, and goes on either way. What was left out because nothing did so has to be gone through.
+  void note_question_of_end() {
+    if (notes != nullptr && !notes->asks_for_ends) notes->asks_for_ends = notes->grown = true;
+  }
   /// In a search: the lane is about to change memory of the C++ heap, or has just done so.
   void note_hidden_store(lane& self, const void* address, size_t size_bytes, hidden_stores::from what) {
     if (map.may_vanish(address) && !notes->lanes_allocate->contains(address))

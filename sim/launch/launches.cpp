@@ -122,6 +122,11 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
   place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
   at.after = take_place_in(stream, self);
   ++copies_given_;
+  if (what.function != nullptr && !functions_.are_drawn()) {
+    const host_functions how = core_.machine.host.functions;
+    const bool any = how == host_functions::any && core_.phase.is_open();
+    functions_.draw(any ? core_.pick(self, 2, scheduler::choice_kind::start) != 0 : how == host_functions::one);
+  }
   if (what.function != nullptr)
     if (lane* const owner = core_.threads.owner_of_frame(what.to)) owner->share_frames(what.to);
   if (commands_ != nullptr)
@@ -287,8 +292,8 @@ void launches::acquire_kernels(lane& self, uint32_t device) {
 }
 
 bool launches::visit_state(state_reader& to) const {
-  const bool counts = to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
-                      (commands_ == nullptr || to.fact(commands_->past()));
+  const bool counts = to.fact(functions_.state()) && to.fact(kernels_launched_) && to.fact(kernels_running_) &&
+                      to.fact(resident_waves_) && (commands_ == nullptr || to.fact(commands_->past()));
   return counts && visit_streams(to) && (!evictions_.are_on() || evictions_.visit_state(to));
 }
 

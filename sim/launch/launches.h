@@ -8,6 +8,7 @@
 #include <heddle/sim/launch/device_allocations.h>
 #include <heddle/sim/launch/early_begins.h>
 #include <heddle/sim/launch/evictions.h>
+#include <heddle/sim/launch/function_turns.h>
 #include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/wait/waits.h>
 
@@ -23,6 +24,12 @@ namespace heddle::sim {
 
 class command_driver;
 
+struct event_state {
+  std::vector<uint32_t> work;  ///< the launches that it waits for
+  bool recorded = false;
+  bool destroyed = false;
+};
+
 class launches {
  public:
   launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting);
@@ -34,6 +41,7 @@ class launches {
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
+    functions_.forget();
     bulk_.reset();
     evictions_.reset();
     if (commands_ != nullptr) [[unlikely]]
@@ -72,8 +80,9 @@ class launches {
   bulk_copies& bulk() { return bulk_; }
   /// Of kernels that may begin early. When a block of the device lets them, start_blocks() comes next.
   early_begins& early() { return early_; }
+  /// Of functions of the host.
+  function_turns& functions() { return functions_; }
 
-  bool none_is_live() const { return kernels_.empty(); }
   std::deque<launched_kernel>& kernels() { return kernels_; }
   const std::deque<launched_kernel>& kernels() const { return kernels_; }
   uint32_t launched() const { return kernels_launched_; }
@@ -117,7 +126,7 @@ class launches {
   void destroy_event(lane& self, uint32_t event, const operation& how);
   /// The launches that a wait for the stream waits for.
   std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
-  std::vector<uint32_t>& event(lane& self, uint32_t event, const operation& how);
+  event_state& event(lane& self, uint32_t event, const operation& how);
   /// The event stands for all that the stream has been given by now.
   void record(lane& self, uint32_t event, uint32_t stream, const operation& how);
   /// The stream's later launches wait for these.
@@ -179,10 +188,6 @@ class launches {
   std::deque<uint64_t> kernel_ends_;      ///< by launch: 1 when it has ended; watched by what waits for it
   std::vector<uint32_t> launch_devices_;  ///< by launch
   std::vector<stream_state> streams_;     ///< the first is the default stream
-  struct event_state {
-    std::vector<uint32_t> work;  ///< the launches that it waits for
-    bool destroyed = false;
-  };
   std::vector<event_state> events_;
   bool streams_used_ = false;     ///< in this run
   uint64_t kernels_running_ = 0;  ///< on all devices
@@ -191,6 +196,7 @@ class launches {
   uint32_t resident_waves_ = 0;
   uint32_t copies_given_ = 0;  ///< to streams
   early_begins early_;
+  function_turns functions_;
   bulk_copies bulk_{core_};
   bool prioritised_ = false;  ///< some stream of this run has another priority than the others
 

@@ -28,6 +28,7 @@ void launches::forget_rest() {
 
 bool launches::may_begin(const launched_kernel& runs) const {
   if (commands_ != nullptr) return runs.come_blocks != 0;
+  if (runs.started_blocks == 0 && functions_.holding(runs.ordinal)) return false;
   return std::all_of(runs.after.begin(), runs.after.end(), [&](uint32_t earlier) {
     return kernel_ends_[earlier] != 0 ||
            (earlier == runs.early_behind && early_begins::all_let(core_, kernels_, earlier));
@@ -74,6 +75,7 @@ void launches::kernel_ended(lane& self) {
 void launches::work_ended(lane& self, uint32_t ordinal) {
   uint64_t& end = kernel_ends_[ordinal];
   end = 1;
+  functions_.ended(ordinal);
   more_or_less_runs(self, launch_devices_[ordinal], ~uint64_t{0});
   waits_.wake_readers(self, &end, sizeof end);
 }
@@ -180,8 +182,8 @@ std::vector<uint32_t> launches::work_of(lane& self, uint32_t stream, const opera
   return work_before(stream);
 }
 
-std::vector<uint32_t>& launches::event(lane& self, uint32_t event, const operation& how) {
-  if (event < events_.size() && !events_[event].destroyed) return events_[event].work;
+event_state& launches::event(lane& self, uint32_t event, const operation& how) {
+  if (event < events_.size() && !events_[event].destroyed) return events_[event];
   self.pending = how;
   core_.end(self, verdict::assertion,
             event < events_.size() ? "an event that is destroyed is used" : "an event that was never created is used");
@@ -194,7 +196,9 @@ void launches::destroy_event(lane& self, uint32_t event, const operation& how) {
 
 void launches::record(lane& self, uint32_t event, uint32_t stream, const operation& how) {
   std::vector<uint32_t> work = work_of(self, stream, how);
-  launches::event(self, event, how) = std::move(work);
+  event_state& recorded = launches::event(self, event, how);
+  recorded.work = std::move(work);
+  recorded.recorded = true;
   if (commands_ != nullptr) commands_->recorded(self, events_[event].work);
 }
 
@@ -254,8 +258,9 @@ bool launches::visit_streams(state_reader& to) const {
                      [&](const stream_state& each) {
                        return to.fact(each.destroyed ? 1 : 0) && tell(each.last) && tell(each.waits);
                      }) &&
-         std::all_of(events_.begin(), events_.end(),
-                     [&](const event_state& each) { return to.fact(each.destroyed ? 1 : 0) && tell(each.work); });
+         std::all_of(events_.begin(), events_.end(), [&](const event_state& each) {
+           return to.fact((each.destroyed ? 1 : 0) | (each.recorded ? 2 : 0)) && tell(each.work);
+         });
 }
 
 }  // namespace heddle::sim

@@ -75,8 +75,23 @@ struct search_notes {
   bool freed_under_access = false;
   /// A store was forgotten that a lane could still have read: not every run is seen.
   bool forgot = false;
+  /// A lane has asked whether work has ended, and went on either way: ends are operations that others notice.
+  bool asks_for_ends = false;
   /// A lane has copies made beside it that no state tells of: in bulk, or by a function that is no kernel.
   bool copies_beside = false;
+
+  /// What tells which operations are choices, as numbers; learn() adds it to what another one has noted.
+  void tell(std::vector<uint64_t>& into) const {
+    into.push_back(asks_for_ends ? 1 : 0);
+    into.push_back(compared.size());
+    for (const void* each : compared) into.push_back(reinterpret_cast<uintptr_t>(each));
+    quiet.tell(into);
+  }
+  void learn(const std::vector<uint64_t>& from, size_t& at) {
+    asks_for_ends = from[at++] != 0 || asks_for_ends;
+    for (uint64_t left = from[at++]; left != 0; --left) compared.insert(reinterpret_cast<const void*>(from[at++]));
+    quiet.learn(from, at);
+  }
 };
 
 /// What happens to the lanes of a wave with one program counter at once.

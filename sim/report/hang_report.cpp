@@ -196,6 +196,21 @@ std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const
   return {};
 }
 
+// What the driver does not start while a function of the host runs in its one thread.
+std::string hang_report::told_of_function(const wave& held, uint32_t function) {
+  constexpr uint64_t all_lanes = ~uint64_t{0};
+  std::string text;
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& runs = core_.threads.waves[n];
+    if (!runs.copies || runs.bulk || !runs.live() || runs.kernel != function) continue;
+    text += "    " + name_of(runs) +
+            " runs in the driver's one thread, which starts nothing that was given to a stream later "
+            "(host.functions=one)\n";
+    graph_.add({held, all_lanes}, {runs, all_lanes}, "the driver's thread");
+  }
+  return text;
+}
+
 // Launches whose turn in their stream has not come.
 std::string hang_report::held_back() {
   std::string text;
@@ -218,6 +233,8 @@ std::string hang_report::held_back() {
       text += "    " + name_of(earlier) + " comes before, and has not ended\n";
       graph_.add({first, all_lanes}, {earlier, all_lanes}, "its turn in " + stream);
     }
+    if (const auto function = execution::instance->launched().functions().holding(runs.ordinal))
+      text += told_of_function(first, *function);
   }
   return text;
 }

@@ -72,6 +72,7 @@ class hang_report {
   std::string state_of(const lane& who) const;
   static bool is_masked_off(const lane& who);
   std::string held_back();
+  std::string told_of_function(const wave& held, uint32_t function);
   std::string missing_lanes(const lane& who, wait_graph& graph) const;
 
   const execution& run_;

@@ -182,7 +182,7 @@ void execution::lane_ended(lane& self) {
   }
   if (core_.notes != nullptr && denied) [[unlikely]]
     core_.notes->quiet.note_denied_end(self.id);
-  if (core_.threads.live_lanes == 0 && launches_.none_is_live()) {
+  if (core_.threads.live_lanes == 0 && launches_.kernels().empty()) {
     if (core_.phase.denied) core_.ending.verdict = verdict::progress;
     if (core_.late != nullptr) core_.late->all_arrives(self);
     if (!core_.phase.denied) races_.end_run(self);

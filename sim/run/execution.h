@@ -164,8 +164,8 @@ class execution : public machine_parts {
   /// Enqueues a copy in the stream and returns. A copy engine performs it: an actor of its own, which runs `how_to_run`.
   void copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
                       const operation& how);
-  /// Blocks the copy until all work that it comes after has ended.
-  void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
+  /// Blocks the copy, or the call of the host, until all work that it comes after has ended, and the driver's thread is free.
+  void begin_copy(lane& engine, const operation& how);
   void wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how);
   /// Whether all of them have ended. A loop that asks again and again waits for that: see look_for_spin().
   bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how, const std::byte* private_state);

@@ -221,8 +221,22 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
   if (core_.late != nullptr && !work.empty()) core_.late->all_arrives(self);
 }
 
+void execution::begin_copy(lane& engine, const operation& how) {
+  wait_for_launches(engine, engine.of->after, how);
+  function_turns& turns = launches_.functions();
+  if (!turns.in_one_thread()) return;
+  if (static_cast<const stream_copy*>(engine.body)->function == nullptr) {
+    while (const auto runs = turns.holding(engine.of->kernel)) wait_for_launches(engine, {*runs}, how);
+    return;
+  }
+  while (const auto runs = turns.running()) wait_for_launches(engine, {*runs}, how);
+  if (turns.last() && core_.late != nullptr) core_.late->acquire_object(engine, object_of_end(*turns.last()));
+  turns.begins(engine.of->kernel);
+}
+
 bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how,
                            const std::byte* private_state) {
+  core_.note_question_of_end();
   step(self, how);
   self.called = true;
   bool all = true;

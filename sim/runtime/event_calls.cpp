@@ -39,7 +39,17 @@ bool query_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::query, nullptr, 0, from);
-  return here.have_ended(self, here.launched().event(self, event, how), how, from.private_state);
+  return here.have_ended(self, here.launched().event(self, event, how).work, how, from.private_state);
+}
+
+bool is_recorded(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a query of an event");
+  refuse_in_stream(self, from);
+  const entered inside(self);
+  return execution::instance->launched()
+      .event(self, event, make_operation(operation_kind::none, nullptr, 0, from))
+      .recorded;
 }
 
 void synchronize_event(uint32_t event) {
@@ -50,7 +60,7 @@ void synchronize_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
-  here.wait_for_launches(self, here.launched().event(self, event, how), how);
+  here.wait_for_launches(self, here.launched().event(self, event, how).work, how);
 }
 
 void wait_event(uint32_t stream, uint32_t event) {
@@ -60,7 +70,7 @@ void wait_event(uint32_t stream, uint32_t event) {
   const entered inside(self);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
-  here.launched().delay_stream(self, stream, here.launched().event(self, event, how), how);
+  here.launched().delay_stream(self, stream, here.launched().event(self, event, how).work, how);
 }
 
 }  // namespace heddle::sim::runtime

@@ -203,6 +203,8 @@ uint32_t create_event();
 void destroy_event(uint32_t event);
 void record_event(uint32_t event, uint32_t stream);
 bool query_event(uint32_t event);
+/// Whether it has been recorded in a stream.
+bool is_recorded(uint32_t event);
 void synchronize_event(uint32_t event);
 void wait_event(uint32_t stream, uint32_t event);
 

@@ -29,6 +29,7 @@ bool query(uint32_t device) {
   const entered inside(self);
   const hidden_operands hidden(self);
   execution& here = *execution::instance;
+  here.core().note_question_of_end();
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.launched().running(device);
   const bool is_idle = running == 0;

@@ -142,6 +142,7 @@ int join(pthread_t thread, void** result, uint64_t moment, const runtime::caller
     runtime::publish(here, self, operation_kind::join, from);
     here.wait_for(self, awaited->ended, 1);
   } else {
+    here.core().note_question_of_end();
     const auto how = runtime::make_operation(operation_kind::join, &awaited->ended, sizeof awaited->ended, from);
     runtime::timed_wait time(moment);
     while (!runtime::try_object(self, how, moment == 0 ? nullptr : time.private_state(from),

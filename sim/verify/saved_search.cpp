@@ -59,22 +59,18 @@ bool saved_search::is_of(const shared_states& known) const {
 }
 
 void tell(const search_notes& notes, std::vector<uint64_t>& into) {
-  into.push_back(notes.compared.size());
-  for (const void* each : notes.compared) into.push_back(reinterpret_cast<uintptr_t>(each));
   into.push_back(notes.variables.size());
   for (const auto& [address, size_bytes] : notes.variables)
     into.insert(into.end(), {reinterpret_cast<uintptr_t>(address), size_bytes});
-  notes.quiet.tell(into);
+  notes.tell(into);
 }
 
 void learn(const std::vector<uint64_t>& told, size_t at, search_notes& notes) {
-  for (uint64_t count = told[at++]; count > 0; --count)
-    notes.compared.insert(reinterpret_cast<const void*>(told[at++]));
   for (uint64_t count = told[at++]; count > 0; --count) {
     size_t& size_bytes = notes.variables[reinterpret_cast<const void*>(told[at++])];
     size_bytes = std::max<size_t>(size_bytes, told[at++]);
   }
-  notes.quiet.learn(told, at);
+  notes.learn(told, at);
 }
 
 }  // namespace heddle::sim

@@ -218,20 +218,20 @@ inline CUresult cuMemFreeHost(void* memory) {
 
 inline CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   heddle::compat::copy(heddle::compat::memory_at(to), heddle::compat::memory_at(from), bytes,
-                       heddle::compat::direction::by_pointers);
+                       heddle::compat::direction::by_pointers, true);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
-  heddle::compat::copy(to, heddle::compat::memory_at(from), bytes, heddle::compat::direction::device_to_host);
+  heddle::compat::copy(to, heddle::compat::memory_at(from), bytes, heddle::compat::direction::device_to_host, true);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
-  heddle::compat::copy(heddle::compat::memory_at(to), from, bytes, heddle::compat::direction::host_to_device);
+  heddle::compat::copy(heddle::compat::memory_at(to), from, bytes, heddle::compat::direction::host_to_device, true);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   heddle::compat::copy(heddle::compat::memory_at(to), heddle::compat::memory_at(from), bytes,
-                       heddle::compat::direction::device_to_device);
+                       heddle::compat::direction::device_to_device, true);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {

@@ -48,7 +48,7 @@ void knowledge::begins(lane& fresh, const lane* by) {
   mine.host = fresh.is_on_host();
   mine.has_siblings = !fresh.is_host() && fresh.of->runs->shape.wave_lanes > 1;
   mine.side = mine.host ? 0 : fresh.of->gpu + 1;
-  mine.tso = mine.host && !machine_.weak_host;
+  mine.tso = mine.host && !machine_.host.is_weak;
   mine.least_reach = mine.host ? uint8_t{same_system} : uint8_t{same_wave};
   mine.shares_counter = !fresh.is_host() && machine_.convergence == convergence::lockstep;
   // A host thread is a block of its own: what a block shares does not exist there.
