@@ -229,6 +229,14 @@ static excused_races excused_by(const parameters& values) {
   return made;
 }
 
+static divergence divergence_in(const parameters& values) {
+  const std::string& order = values.text("arms");
+  return {.arms = order == "then-first"   ? arms::then_first
+                  : order == "else-first" ? arms::else_first
+                                          : arms::any,
+          .barriers_aligned = values.text("barriers") == "aligned"};
+}
+
 settings settings::from(const parameters& values) {
   settings read;
   const std::string& name = values.text("fidelity");
@@ -274,9 +282,7 @@ settings settings::from(const parameters& values) {
   read.doorbells = doorbell_settings::from(values);
   read.time = time_settings::from(values);
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
-  const std::string& order = values.text("arms");
-  read.diverging.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
-  read.diverging.barriers_aligned = values.text("barriers") == "aligned";
+  read.diverging = divergence_in(values);
   read.step = values.text("step") == "wave" ? wave_step::wave : wave_step::lane;
   read.partings = values.count("partings");
   read.progress = parse_progress_model(values.text("progress"));

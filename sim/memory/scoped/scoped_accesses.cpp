@@ -223,9 +223,8 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (plain && is_alone(self, mine) && locations_.are_ordered(address, how.size_bytes)) return;
   if (how.order == memory_order::seq_cst) [[unlikely]]
     total_order::begin(*this, self, how);
-  const auto by_granule = [&](std::byte * at, size_t size_bytes) __attribute__((always_inline)) {
-    load_parts(self, mine, how, plain, at, size_bytes);
-  };
+  const auto by_granule = [&](std::byte* at, size_t size_bytes)
+                              __attribute__((always_inline)) { load_parts(self, mine, how, plain, at, size_bytes); };
   if (plain && is_row(mine, how.size_bytes, false)) [[unlikely]]
     load_rows(self, mine, how, by_granule);
   else
