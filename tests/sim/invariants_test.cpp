@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                   lane& self = of.core().threads.lanes[0];
                   const operation how;
                   of.launched().delay_stream(self, of.launched().create_stream(true), {7}, how);
-                  of.launched().event(self, of.launched().create_event(), how) = {9};
+                  of.launched().event(self, of.launched().create_event(), how).work = {9};
                 }}),
     [](const auto& each) { return std::string(each.param.name); });
 
