@@ -120,10 +120,10 @@ class by_runtime {
 class timed_copy {
  public:
   timed_copy(const lane& who, size_t size_bytes) : time_(execution::instance->timed()), who_(who) {
-    if (time_ != nullptr) time_->copy_begins(who, size_bytes);
+    if (time_ != nullptr) time_->enters_copy(who, size_bytes);
   }
   ~timed_copy() {
-    if (time_ != nullptr) time_->copy_ends(who_);
+    if (time_ != nullptr) time_->leaves_copy(who_);
   }
   timed_copy(const timed_copy&) = delete;
   timed_copy& operator=(const timed_copy&) = delete;

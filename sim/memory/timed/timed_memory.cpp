@@ -223,13 +223,13 @@ void timed_memory::note_time(const lane& self) {
 
 bool timed_memory::copies(const lane& self) const { return lanes_[self.id].in_copies != 0; }
 
-void timed_memory::copy_begins(const lane& self, size_t size_bytes) {
+void timed_memory::enters_copy(const lane& self, size_t size_bytes) {
   if (lanes_[self.id].in_copies++ != 0) return;
   clock_.passes(self.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
   note_time(self);
 }
 
-void timed_memory::copy_ends(const lane& self) { --lanes_[self.id].in_copies; }
+void timed_memory::leaves_copy(const lane& self) { --lanes_[self.id].in_copies; }
 
 void timed_memory::call_begins(const lane& self) {
   lane_calls& of = lanes_[self.id];

@@ -38,8 +38,8 @@ class timed_memory final : public late_memory, public load_times {
   }
   void lets_go_on(const lane& self, const void* object) override { clock_.gives(self.id, object); }
   /// What the lane does until the copy has ended is the copy, of so many bytes.
-  void copy_begins(const lane& self, size_t size_bytes);
-  void copy_ends(const lane& self);
+  void enters_copy(const lane& self, size_t size_bytes);
+  void leaves_copy(const lane& self);
   /// The lane sleeps on the bell, which has not rung, for so long at most.
   void sleeps(const lane& self, const doorbell* bell, uint64_t timeout_ns);
   void call_begins(const lane& self);
