@@ -274,26 +274,26 @@ bool lockstep_waves::is_stored_by_arm(lane& self) {
 }
 
 void lockstep_waves::order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places) {
-  // The lines of the place, that of the function first and then those of what is inlined into it.
-  const auto lines_of = [&](const void* place) -> const std::vector<int>& {
+  const auto lines_of = [&](uint32_t number) -> const auto& {
+    const void* const place = places[number];
     const auto [entry, fresh] = lines_.try_emplace(place);
     if (fresh && place != nullptr)
-      core_.aside(self, [place, &lines = entry->second] {
-        for (const source_line& line : inlined_at(place)) lines.insert(lines.begin(), line.line);
+      core_.aside(self, [place, &all = entry->second] {
+        for (const source_line& line : inlined_at(place)) all.insert(all.begin(), {line.function, line.line});
       });
     return entry->second;
   };
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    const std::vector<int>& first = lines_of(places[a]);
-    const std::vector<int>& second = lines_of(places[b]);
-    return first != second ? first < second : places[a] < places[b];
+    return lines_of(a) != lines_of(b) ? lines_of(a) < lines_of(b) : places[a] < places[b];
   });
   if (core_.machine.diverging.arms == arms::else_first) std::reverse(order.begin(), order.end());
   if (!core_.phase.is_open()) return;
   // Of arms on one line the source does not say here which stands first.
   const auto is_same = [&](uint32_t a, uint32_t b) {
-    return core_.machine.diverging.arms == arms::any ||
-           (!lines_of(places[a]).empty() && lines_of(places[a]) == lines_of(places[b]));
+    const auto &first = lines_of(a), &second = lines_of(b);
+    const auto [one, other] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+    const bool lie_apart = one != first.end() && other != second.end() && one->first == other->first;
+    return core_.machine.diverging.arms == arms::any || (one != first.begin() && !lie_apart);
   };
   for (auto next = order.begin(); order.end() - next > 1; ++next) {
     const auto end = std::find_if_not(next, order.end(), [&](uint32_t other) { return is_same(*next, other); });

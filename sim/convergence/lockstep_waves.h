@@ -13,6 +13,7 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -92,9 +93,10 @@ class lockstep_waves {
   run_core& core_;
   collectives& collectives_;
   code_map code_{[this](const std::function<void()>& work) { core_.aside(*decides_, work); }};
-  lane* decides_ = nullptr;                                  ///< on its own stack, which lanes go next
-  std::unordered_map<const void*, std::vector<int>> lines_;  ///< of return addresses: the function's, and inwards
-  std::deque<lockstep> together_;                            ///< [0, together_used_) belong to this run
+  lane* decides_ = nullptr;  ///< on its own stack, which lanes go next
+  /// Of return addresses: the function's line, and inwards those of what is inlined there, each with the function that it belongs to.
+  std::unordered_map<const void*, std::vector<std::pair<std::string, int>>> lines_;
+  std::deque<lockstep> together_;  ///< [0, together_used_) belong to this run
   size_t together_used_ = 0;
   std::vector<wave*> due_;  ///< waves that something has happened to
   lane_paths paths_;

@@ -47,8 +47,10 @@ bool explorer::is_local(execution& here, const lane& who) const {
     case operation_kind::fence:
       return who.pending.order != memory_order::seq_cst && !here.core().link_delivers;
     case operation_kind::none:
-      // Others may wait for its end: as long as none asks for it and goes on, they notice no more of it.
-      if (who.begun && who.pending.frame == nullptr) return who.of->guaranteed && !notes_.asks_for_ends;
+      // Where a lane asks whether others have ended, and goes on either way, it notices both that they have begun and that they have ended.
+      if (notes_.asks_for_ends && !who.is_host()) return false;
+      // Others may wait for its end, and notice no more of it.
+      if (who.begun && who.pending.frame == nullptr) return who.of->guaranteed;
       // The first step of a wave counts for which waves are promised a turn.
       return who.is_host() || who.of->stepped || here.machine().progress == progress_model::fair;
     // As long as they only wait, they may as well have begun to.

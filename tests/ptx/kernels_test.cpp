@@ -246,8 +246,7 @@ TEST(ptx_kernels, meet_at_an_mbarrier) {
   EXPECT_TRUE(sometimes(verdict::race, unwaited));
   EXPECT_TRUE(says(scoped().explain(arrives(2)).message, "has not been made one by mbarrier.init"));
   EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(arrives(3), 10)));
-  const heddle::sim::outcome ended = scoped().explain(arrives(4));
-  EXPECT_NE(ended.verdict, verdict::ok);
+  EXPECT_LT(scoped().run_many(arrives(4), 50).count(verdict::ok), 50U);
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(
                                       [] {
                                         auto* const out = on_device<uint32_t>(4);
