@@ -132,6 +132,15 @@ class debug_info {
     return both;
   }
 
+  /// Start-up code of the C library, which is C, may say where that was built: on another machine.
+  static bool is_written_here(int language, const std::filesystem::path& file) {
+    if (is_cpp(language)) return true;
+    std::error_code wrong;
+    const bool is_c = language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+                      language == DW_LANG_C11 || language == 0x2d;  // C17, of version 6
+    return is_c && std::filesystem::is_regular_file(file, wrong);
+  }
+
   static bool is_cpp(int language) {
     switch (language) {
       case DW_LANG_C_plus_plus:
@@ -156,8 +165,7 @@ class debug_info {
       Dwarf_Attribute attribute;
       const char* const name = dwarf_formstring(dwarf_attr(unit, DW_AT_name, &attribute));
       const char* const compiled_in = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-      // Start-up code of the C library may say where that was built.
-      if (name == nullptr || !is_cpp(dwarf_srclang(unit))) continue;
+      if (name == nullptr) continue;
       std::filesystem::path file = name;
       // heddle's own, as it is compiled (cmake/compile.cmake): they lie nowhere.
       const std::string_view first = file.is_relative() ? std::string_view(name) : std::string_view();
@@ -166,6 +174,7 @@ class debug_info {
         continue;
       const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
       if (file.is_relative() && build.is_absolute()) file = build / file;
+      if (!is_written_here(dwarf_srclang(unit), file)) continue;
       file = file.lexically_normal().parent_path();
       // What was compiled elsewhere, as libraries of a distribution are, has other names or none that begin at a root.
       if (!file.is_absolute() || file.string().starts_with("/usr/")) continue;

@@ -124,7 +124,9 @@ expect 'wave 0 lane 1 changes total from 1 to 2 .*two.cu:8' ./planted fuzz --job
 expect 'undefined reference to .*add' "$heddle" nvcc one.o -o half
 
 expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
-expect 'heddle nvcc: a shared library is not made' "$heddle" nvcc -shared driver_api.o
+"$heddle" nvcc -shared two.o -o libtwo.so
+"$heddle" nvcc -L. -ltwo one.o -ltwo -o of_library
+expect 'one +ok +ok +20 ' ./of_library fuzz --jobs 1 --schedules 20
 expect 'heddle nvcc: -o needs a value' "$heddle" nvcc driver_api.o -o
 expect 'release' "$heddle" nvcc --version
 

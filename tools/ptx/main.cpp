@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fat_binary.h"
+#include "host_code.h"
 #include "table.h"
 #include "translate.h"
 
@@ -18,6 +19,7 @@ constexpr int wrong_usage = 2;
 constexpr const char* usage =
     "usage: heddle-ptx FILE.ptx -o FILE.cpp [--scenario NAME] [--module]\n"
     "       heddle-ptx --extract FILE -o FILE.ptx\n"
+    "       heddle-ptx --main NAME -o FILE.cpp\n"
     "       heddle-ptx --count FILE.ptx...\n"
     "       heddle-ptx --table\n\n"
     "Makes C++ of a file of PTX (ISA 6.0 to 9.x), which is compiled without instrumentation and linked with "
@@ -25,6 +27,7 @@ constexpr const char* usage =
     "heddle_simulate_ptx() of heddle's CMake package does all of it.\n\n"
     "  -o FILE.cpp      what is written; - is standard output\n"
     "  --scenario NAME  the host's main(), renamed to heddle_ptx_main_NAME, becomes this scenario\n"
+    "  --main NAME      no more than that, for a program without PTX\n"
     "  --module         the program loads this file by itself (cuModuleLoad, cuModuleLoadData)\n"
     "  --extract        the PTX that an object, a program or a fat binary of nvcc has, compressed or not\n"
     "  --count          the instructions of the files, each form with how often it stands there; status 1 where one is "
@@ -117,7 +120,7 @@ int write(const std::string& text, const std::string& output) {
 }
 
 struct asked {
-  std::string input, output, scenario;
+  std::string input, output, scenario, only_main;
   bool extracts = false;
   bool is_module = false;
 };
@@ -156,6 +159,8 @@ int main(int argument_count, char** arguments) {
       what.is_module = true;
     } else if (word == "-o" && has_next) {
       what.output = arguments[++n];
+    } else if (word == "--main" && has_next) {
+      what.only_main = arguments[++n];
     } else if (word == "--scenario" && has_next) {
       what.scenario = arguments[++n];
     } else if (what.input.empty() && !word.starts_with('-')) {
@@ -165,9 +170,10 @@ int main(int argument_count, char** arguments) {
       return wrong_usage;
     }
   }
-  if (what.input.empty() || what.output.empty()) {
+  if (what.input.empty() == what.only_main.empty() || what.output.empty()) {
     std::fputs(usage, stderr);
     return wrong_usage;
   }
+  if (!what.only_main.empty()) return write(heddle::ptx::scenario_of_main(what.only_main), what.output);
   return run(what);
 }

@@ -106,24 +106,25 @@ int with_each(invocation asked, int (*command)(const invocation&), std::string_v
   return status;
 }
 
-/// Becomes the script that stands in the place of nvcc.
-int nvcc(const invocation& asked) {
+/// Becomes the script that stands in the place of a compiler.
+int compile(const invocation& asked) {
   std::error_code wrong;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", wrong).parent_path();
   for (const std::filesystem::path& folder : {own / "libexec/heddle", own.parent_path() / "libexec/heddle"}) {
-    const std::string script = folder / "heddle-nvcc";
+    const std::string script = folder / "heddle-compiler";
     if (!std::filesystem::exists(script, wrong)) continue;
     std::vector<std::string> words = asked.typed;
-    words.insert(words.begin(), script);
+    words.insert(words.begin(), {script, asked.command});
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     execv(script.c_str(), pointers.data());
-    return fail(cannot_go_on, "nvcc: " + script + " cannot be run: " + std::strerror(errno));
+    return fail(cannot_go_on, asked.command + ": " + script + " cannot be run: " + std::strerror(errno));
   }
   return fail(
       wrong_input,
-      "nvcc: libexec/heddle/heddle-nvcc is not beside this program: call the heddle that was installed or built");
+      asked.command +
+          ": libexec/heddle/heddle-compiler is not beside this program: call the heddle that was installed or built");
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ int tools::run_command(invocation asked) {
   if (asked.command == "verify") return look_after(asked, verify);
   if (asked.command == "litmus") return litmus(asked);
   if (asked.command == "progress") return progress(asked);
-  if (asked.command == "nvcc") return nvcc(asked);
+  if (is_compiler(asked.command)) return compile(asked);
   if (asked.command == "completion") return completion(asked);
   if (asked.command == "__complete") return complete(asked);
   if (asked.command == "help") return help(asked);

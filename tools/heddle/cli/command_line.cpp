@@ -244,10 +244,15 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",     "fuzz",  "run",        "replay", "shrink", "report",
-                                                 "mend",     "slack", "zoo",        "verify", "import", "litmus",
-                                                 "progress", "nvcc",  "completion", "help"};
+  static const std::vector<std::string> names = {"list",  "fuzz",  "run",    "replay", "shrink",     "report",   "mend",
+                                                 "slack", "zoo",   "verify", "import", "litmus",     "progress", "nvcc",
+                                                 "cuda",  "hipcc", "c++",    "cc",     "completion", "help"};
   return names;
+}
+
+bool is_compiler(std::string_view command) {
+  constexpr std::array<std::string_view, 5> places = {"nvcc", "cuda", "hipcc", "c++", "cc"};
+  return std::find(places.begin(), places.end(), command) != places.end();
 }
 
 std::vector<std::string> option_names(const std::string& command) {
@@ -279,7 +284,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     return read;
   }
   const bool asks_for_help = words.size() == 2 && is_help_flag(words.back());
-  if (into.command == "nvcc" && !asks_for_help) {  // what follows is nvcc's
+  if (is_compiler(into.command) && !asks_for_help) {  // what follows is the compiler's
     into.typed.assign(words.begin() + 1, words.end());
     return read;
   }

@@ -33,7 +33,8 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
                                  tables of progress
   heddle progress [PROGRAM...]   which progress models a program needs, judged
                                  exactly; without one, a table for remote calls
-  heddle nvcc ARGS...            in the place of nvcc: what it links is a
+  heddle c++|cc|hipcc|cuda|nvcc ARGS...
+                                 in the place of a compiler: what it links is a
                                  program with these commands
   heddle completion SHELL        what a shell reads to complete commands and
                                  options
@@ -239,17 +240,65 @@ Stands in the place of nvcc in a build: make NVCC="heddle nvcc". It takes what
 nvcc takes. nvcc compiles as always; the host code is instrumented, and the PTX
 becomes C++, so that an object has both. What it links is a program with the
 commands of heddle, whose main() is a scenario with the name of its source. No
-library of CUDA is linked, and no GPU is needed: docs/ptx.md.
+library of CUDA is linked, and no GPU is needed: docs/ptx.md. Where there is no
+nvcc: heddle help cuda.
 
   FILE.ptx, FILE.fatbin   among what is linked: the program loads it by itself
                           (cuModuleLoad, cuModuleLoadData)
 
 Devices, the runtime and how much is optimized (-arch, -gencode, -cudart, -O)
 are heddle's choice. -ptx, -fatbin, -M and the like are nvcc's own. Device code
-in several files (-rdc=true, -dc) is linked with the program. Not taken:
--shared.
+in several files (-rdc=true, -dc) is linked with the program. -shared makes an
+archive of that name: the program that links it has its objects.
 
 Environment: NVCC   nvcc itself, where it was not found when heddle was built
+)";
+
+constexpr std::string_view cuda_help = R"(heddle cuda ARGS...
+
+Stands in the place of nvcc in a build, and needs no nvcc: make
+NVCC="heddle cuda". It takes what nvcc takes. The C++ compiler compiles what
+nvcc would, as C++20, with heddle's own headers of CUDA: docs/existing-code.md
+says what is there. Other sources are the host's, as by heddle c++ and
+heddle cc. What it links is a program with the commands of heddle, whose main()
+is a scenario with the name of its source.
+
+-shared makes an archive of that name: the program that links it has its
+objects. -ptx, -cubin, -fatbin and -E are left to nvcc, where there is one.
+)";
+
+constexpr std::string_view hipcc_help = R"(heddle hipcc ARGS...
+
+Stands in the place of hipcc in a build, and needs no ROCm: make
+HIPCC="heddle hipcc". It takes what hipcc takes. The C++ compiler compiles each
+source of C++ as HIP, as C++20, with heddle's own headers: docs/existing-code.md
+says what is there. What it links is a program with the commands of heddle,
+whose main() is a scenario with the name of its source.
+
+A wave has 64 lanes; 32 where --offload-arch names gfx10 or later. -shared makes
+an archive of that name: the program that links it has its objects. -E, -S and
+--version are hipcc's own.
+)";
+
+constexpr std::string_view cxx_help = R"(heddle c++ ARGS...
+
+Stands in the place of a C++ compiler in a build: make CXX="heddle c++". What it
+links is a program with the commands of heddle: each main() is a scenario with
+the name of its source, its threads are host threads of the simulation, and so
+is each HEDDLE_SCENARIO. Sources that end in .cu and .hip are CUDA and HIP.
+
+  heddle c++ -g queue.cpp -o queue && ./queue fuzz
+
+The options are those of the compiler that heddle was built with. Sanitizers,
+-static, -flto and profiles are left out. -O2 where no -O is given. -shared makes
+an archive of that name: the program that links it has its objects. -E, -S and
+--version are the compiler's own. It builds projects of CMake's too:
+CC="heddle cc" CXX="heddle c++" cmake -B build.
+)";
+
+constexpr std::string_view cc_help = R"(heddle cc ARGS...
+
+As heddle c++, and a source that ends in .c is C: make CC="heddle cc".
 )";
 
 constexpr std::string_view completion_help = R"(heddle completion bash|zsh|fish
@@ -279,7 +328,8 @@ const topic topics[] = {
     {"", overview},          {"list", list_help},         {"fuzz", fuzz_help},     {"run", run_help},
     {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help}, {"mend", mend_help},
     {"slack", slack_help},   {"zoo", zoo_help},           {"import", import_help}, {"verify", verify_help},
-    {"litmus", litmus_help}, {"progress", progress_help}, {"nvcc", nvcc_help},     {"completion", completion_help},
+    {"litmus", litmus_help}, {"progress", progress_help}, {"nvcc", nvcc_help},     {"cuda", cuda_help},
+    {"hipcc", hipcc_help},   {"c++", cxx_help},           {"cc", cc_help},         {"completion", completion_help},
     {"help", help_help}};
 
 }  // namespace

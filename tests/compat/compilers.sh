@@ -1,0 +1,141 @@
+#!/bin/bash
+# compilers.sh HEDDLE EXAMPLES FOLDER: `heddle c++`, `cc`, `hipcc` and `cuda` take a compiler's place in a Makefile, and what they link finds what it is to find.
+set -euo pipefail
+heddle=$1 examples=$2
+rm -rf "$3"
+mkdir -p "$3/parts"
+cd "$3"
+
+expect() { # TEXT COMMAND...
+  local text=$1
+  shift
+  "$@" >told 2>&1 || true
+  if ! grep -E -e "$text" told >/dev/null; then
+    echo "\"$text\" is not in what this says: $*"
+    cat told
+    exit 1
+  fi
+}
+
+# A library and a program in C++14, as a Makefile has them: what one file keeps by itself is the other's by -shared and -l.
+cat >parts/counter.h <<'END'
+struct counter {
+  int count = 0;
+  void add();
+};
+extern int made_ready;
+END
+cat >parts/counter.cc <<'END'
+#include "counter.h"
+#include <mutex>
+static std::mutex only_one;
+int made_ready = [] { return 7; }();
+void counter::add() {
+#ifndef PLANT_NO_LOCK
+  std::lock_guard<std::mutex> mine(only_one);
+#endif
+  ++count;
+}
+END
+cat >main.cc <<'END'
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include "counter.h"
+static int runs;
+int main(int count, char** words) {
+  counter all;
+  std::thread other([&] { all.add(); });
+  all.add();
+  other.join();
+  asm volatile("nop");
+  if (++runs != 1 || all.count != 2 || made_ready != 7 || __cplusplus != 201402L) abort();
+  return count == 2 && std::strcmp(words[1], "fails") == 0;
+}
+END
+cat >Makefile <<'END'
+CXXFLAGS = -O3 -Wall -Werror -std=c++14 -MMD -MP -fPIC -flto -fsanitize=thread -Iparts $(MORE)
+program: main.o libcounter.so
+	$(CXX) -flto -fsanitize=thread -o $@ -L. -lcounter main.o -Wl,-rpath,. -lcounter -pthread
+libcounter.so: parts/counter.o
+	$(CXX) -shared -Wl,-soname,libcounter.so -o $@ $^
+-include main.d parts/counter.d
+END
+make -s CXX="$heddle c++"
+expect '^main +ok +ok +50 ' ./program fuzz --jobs 1 --schedules 50
+expect 'assertion' ./program run -- fails
+expect '^main.o: main.cc parts/counter.h' cat main.d
+touch parts/counter.h
+expect 'c\+\+ .*-o main.o' make -n CXX="$heddle c++"
+make -s CXX="$heddle c++" MORE=-DPLANT_NO_LOCK
+expect 'main: race at parts/counter.cc:9: ' ./program fuzz --jobs 1 --schedules 50
+
+# C, from a file with words; both in one command.
+cat >mail.c <<'END'
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static int letter;
+static atomic_int flag;
+static void* sends(void* new) {
+  letter = *(int*)new;
+  atomic_store_explicit(&flag, 1, ORDER);
+  return NULL;
+}
+int main(void) {
+  pthread_t thread;
+  int new = 42;
+  pthread_create(&thread, NULL, sends, &new);
+  while (!atomic_load_explicit(&flag, memory_order_acquire)) {
+  }
+  assert(letter == 42);
+  return pthread_join(thread, NULL);
+}
+END
+echo '-std=c11 "-DORDER=memory_order_release" -pthread' >words
+"$heddle" cc @words mail.c -o mail
+expect '^mail: proved ' ./mail verify
+"$heddle" cc -std=c11 -DORDER=memory_order_relaxed mail.c -o mail
+expect 'missing: a release at mail.c:8' ./mail fuzz --jobs 1 --schedules 50
+
+# Kernels by one, their host by another, and by one alone.
+cat >kernel.cu <<'END'
+__global__ void counts(int* to) { atomicAdd(to, 1); }
+void launch(int* to) { counts<<<2, 32>>>(to); }
+END
+cat >host.cc <<'END'
+#include <cuda_runtime.h>
+#include <cstdlib>
+void launch(int* to);
+int main() {
+  int* count;
+  cudaMallocManaged(&count, sizeof *count);
+  *count = 0;
+  launch(count);
+#ifndef PLANT_NO_WAIT
+  cudaDeviceSynchronize();
+#endif
+  if (*count != 64) abort();
+}
+END
+"$heddle" cuda -dc -gencode arch=compute_80,code=sm_80 --std=c++17 -Xcompiler -Wall,-fPIC -O3 kernel.cu -o kernel.o
+"$heddle" cuda -dlink kernel.o -o linked.o
+"$heddle" c++ -std=c++11 -I/usr/local/cuda/include -c host.cc -o host.o
+"$heddle" c++ kernel.o linked.o host.o -L/usr/local/cuda/lib64 -lcudart -o both
+expect '^host +ok +ok +20 ' ./both fuzz --jobs 1 --schedules 20
+"$heddle" cuda -DPLANT_NO_WAIT kernel.o host.cc -o both
+expect '^host: (crash|race) at host.cc:12: ' ./both fuzz --jobs 1 --schedules 20
+cp "$examples/hip_fifo.hip" fifo.cpp
+"$heddle" hipcc --offload-arch=gfx90a -O2 fifo.cpp -o fifo
+expect '^fifo +ok +ok +20 ' ./fifo fuzz --jobs 1 --schedules 20
+printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES);\n__global__ void nothing() {}\n' >width.cpp
+"$heddle" hipcc -DLANES=64 --offload-arch=gfx942 -c width.cpp
+"$heddle" hipcc -DLANES=32 --offload-arch=gfx1100 -c width.cpp
+
+expect 'heddle c\+\+: no input file' "$heddle" c++ -O2
+expect 'heddle cc: cannot read nowhere.c' "$heddle" cc nowhere.c
+expect 'heddle cuda: -o needs a value' "$heddle" cuda kernel.cu -o
+expect 'heddle cuda: .* is heddle nvcc that makes C\+\+ of PTX' "$heddle" cuda kernels.ptx
+expect 'wrong.cc:1:.*was not declared' sh -c "printf 'int f() { return g(); }' >wrong.cc; '$heddle' c++ -c wrong.cc"
+expect "undefined reference to .launch" "$heddle" c++ host.o -o half
+expect 'release [0-9]' "$heddle" cuda --version
