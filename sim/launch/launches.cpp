@@ -33,7 +33,7 @@ void check_clusters(run_core& core, lane& self, const grid_shape& shape, uint64_
              "a cluster of " + std::to_string(waves) + " waves does not fit on a device that holds " +
                  std::to_string(core.machine.resident) + " (setting 'resident')");
   if (gpus > 1)
-    core.end(self, verdict::assertion, "clusters of several blocks on a device of several GPUs are not simulated");
+    core.end(self, verdict::unsupported, "clusters of several blocks on a device of several GPUs are not simulated");
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ void launches::check_shape(lane& self, const grid_shape& shape) const {
                    memory_.devices()[streams_[shape.stream].device].gpus.size());
   constexpr size_t most = memory_map::most_lanes_at_once;
   if (blocks > most || threads * blocks > most)
-    core_.end(self, verdict::assertion, "a launch of more than " + std::to_string(most) + " lanes");
+    core_.end(self, verdict::unsupported,
+              "a launch of more than " + std::to_string(most) + " lanes, as many as are simulated at a time");
 }
 
 uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes) {

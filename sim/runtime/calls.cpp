@@ -127,10 +127,14 @@ uint64_t peek(const void* address, uint32_t size_bytes) {
 
 void fence(memory_order order, scope reach) { fence(order, reach, HEDDLE_CALLER); }
 
-void store_fence() {
-  fence_by(memory_order::release, scope::system, HEDDLE_CALLER,
+namespace {
+void store_fence_of(const caller& from) {
+  fence_by(memory_order::release, scope::system, from,
            [](late_memory& late, lane& self) { late.store_fence(self, self.pending); });
 }
+}  // namespace
+
+void store_fence() { store_fence_of(HEDDLE_CALLER); }
 
 // -- position and waiting ----------------------------------------------------------------------------------------------------------
 
@@ -246,3 +250,10 @@ void request_served(uint64_t id) {
 }
 
 }  // namespace heddle::sim::runtime
+
+// What an sfence of a program becomes (tools/rewrite/host_instructions.h).
+extern "C" void heddle_x86_sfence();
+extern "C" void heddle_x86_sfence() {
+  using namespace heddle::sim::runtime;
+  store_fence_of(HEDDLE_CALLER);
+}

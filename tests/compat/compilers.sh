@@ -98,6 +98,47 @@ expect '^mail: proved ' ./mail verify
 "$heddle" cc -std=c11 -DORDER=memory_order_relaxed mail.c -o mail
 expect 'missing: a release at mail.c:8' ./mail fuzz --jobs 1 --schedules 50
 
+# Fences that are instructions, and stores past the caches; what is not seen is told.
+cat >fences.c <<'END'
+#include <assert.h>
+#include <immintrin.h>
+#include <pthread.h>
+static int data, flag, other, swapped, found[2];
+static void* sends(void* from) {
+  _mm_stream_si32(&data, 7);
+#ifndef PLANT_NO_FENCE
+  _mm_sfence();
+#endif
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+#ifndef PLANT_NO_MFENCE
+  __asm__ __volatile__("mfence" ::: "memory");
+#endif
+  found[0] = __atomic_load_n(&other, __ATOMIC_RELAXED);
+  return from;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, sends, NULL);
+  __atomic_store_n(&other, 1, __ATOMIC_RELAXED);
+  __asm__ __volatile__("lock; addl $0,0(%%rsp)" ::: "memory");
+  found[1] = __atomic_load_n(&flag, __ATOMIC_ACQUIRE);
+  if (found[1]) assert(data == 7);
+  pthread_join(thread, NULL);
+  assert(found[0] || found[1]);
+  int one = 1;
+  __asm__ __volatile__("xchgl %0,%1" : "+r"(one), "+m"(swapped));
+}
+END
+expect 'fences.c:29: warning: heddle does not see what this asm statement reads and writes' "$heddle" cc -O3 fences.c -o fences
+expect '^fences: proved ' ./fences verify
+"$heddle" cc -DPLANT_NO_FENCE fences.c -o fences 2>/dev/null
+expect '^fences: race at fences.c:' ./fences verify
+"$heddle" cc -DPLANT_NO_MFENCE fences.c -o fences 2>/dev/null
+expect '^fences: assertion at fences.c:26' ./fences verify
+cp fences.c fences.cu
+"$heddle" cuda fences.cu -o fences
+expect '^fences: proved ' ./fences verify
+
 # Kernels by one, their host by another, and by one alone.
 cat >kernel.cu <<'END'
 __global__ void counts(int* to) { atomicAdd(to, 1); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "host_instructions.h"
 #include "rewrite.h"
 
 namespace {
@@ -192,6 +193,35 @@ TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
   EXPECT_TRUE(
       made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `tcgen05.wait::ld.sync.aligned`: not simulated"));
   EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
+}
+
+std::string seen_of(const std::string& text, size_t unseen = 0) {
+  const heddle::rewrite::host_instructions made = heddle::rewrite::see_host_instructions(text, false);
+  EXPECT_EQ(made.unseen.size(), unseen) << text;
+  return made.text;
+}
+
+TEST(rewriter, sees_fences_of_the_host) {
+  EXPECT_EQ(seen_of("void f() { asm volatile(\"mfence\" ::: \"memory\"); }"), "void f() { __atomic_thread_fence(5); }");
+  EXPECT_EQ(seen_of("void f() { __asm__ __volatile__ (\" lfence \\n\\t\" : : : \"memory\"); }"),
+            "void f() { __atomic_thread_fence(2); }");
+  EXPECT_EQ(seen_of("void f() { asm(\"lock; addl $0,0(%%rsp)\"\n::: \"memory\", \"cc\"); }"),
+            "void f() { __atomic_thread_fence(5)\n; }");
+  EXPECT_EQ(seen_of("void f() { __asm(\"lock orl $0x0, -4(%%esp)\" ::: \"memory\"); }"),
+            "void f() { __atomic_thread_fence(5); }");
+  EXPECT_EQ(
+      seen_of("# 1 \"a.c\"\nvoid f() { __builtin_ia32_sfence (); }"),
+      "# 1 \"a.c\"\n# 1 \"sim/compat/x86.h\" 1\nextern \"C\" void heddle_x86_sfence(); \n# 1 \"a.c\" 2\nvoid f() { "
+      "heddle_x86_sfence(); }");
+  EXPECT_NE(seen_of("void f(int* p) { __builtin_ia32_movnti (p, 1); }").find("{ heddle_x86_movnti (p, 1); }"),
+            std::string::npos);
+  const std::string others =
+      "int f() asm(\"mfence_of\"); void g(int* p) { asm volatile(\"\" ::: \"memory\"); asm volatile(\"rep; nop\"); "
+      "asm(\"lock; addl $1,0(%rsp)\"); __builtin_ia32_pause(); }";
+  EXPECT_EQ(seen_of(others), others);
+  const std::string unseen = "# 7 \"a.c\"\nvoid f(int* p) { asm(\"movl $1,%0\" : \"=m\"(*p)); }";
+  EXPECT_EQ(seen_of(unseen, 1), unseen);
+  EXPECT_EQ(heddle::rewrite::see_host_instructions(unseen, true).unseen[0].substr(0, 15), "a.c:7: warning:");
 }
 
 }  // namespace

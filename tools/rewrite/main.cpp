@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host_instructions.h"
 #include "rewrite.h"
 #include "sections.h"
 
@@ -53,6 +54,28 @@ int set_apart(const std::string& object) {
   const std::string wrong = heddle::rewrite::set_variables_apart(object);
   if (!wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
   return wrong.empty() ? 0 : 1;
+}
+
+std::string content_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return std::move(text).str();
+}
+
+bool write(const std::string& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (out) return true;
+  std::fprintf(stderr, "heddle-rewrite: cannot write %s: %s\n", file.c_str(), std::strerror(errno));
+  return false;
+}
+
+int see_host(const std::string& language, const std::string& from, const std::string& to) {
+  const heddle::rewrite::host_instructions made =
+      heddle::rewrite::see_host_instructions(content_of(from), language == "c");
+  for (const std::string& warning : made.unseen) std::fprintf(stderr, "%s\n", warning.c_str());
+  return write(to, made.text) ? 0 : wrong_usage;
 }
 
 /// A command line that compiles one file, taken apart.
@@ -103,11 +126,14 @@ int main(int argument_count, char** arguments) {
   if (words.empty()) {
     std::fprintf(
         stderr,
-        "usage: heddle-rewrite COMPILER ARGUMENTS...\n       heddle-rewrite --set-apart OBJECT\n\nThe second has "
-        "another compiler's object file begin anew with each run.\n");
+        "usage: heddle-rewrite COMPILER ARGUMENTS...\n       heddle-rewrite --set-apart OBJECT\n       heddle-rewrite "
+        "--host c|c++ FROM TO\n\nThe second has another compiler's object file begin anew with each run. The third has "
+        "the simulator see "
+        "fences of a\npreprocessed source that are instructions.\n");
     return wrong_usage;
   }
   if (words.size() == 2 && words[0] == "--set-apart") return set_apart(words[1]);
+  if (words.size() == 4 && words[0] == "--host") return see_host(words[1], words[2], words[3]);
   bool marked = false;
   for (const std::string& word : words) marked = marked || word.starts_with(marker);
   if (!marked) replace_by(words);
@@ -125,21 +151,14 @@ int main(int argument_count, char** arguments) {
   command.insert(command.end(), {what.source, "-o", preprocessed});
   if (const int status = run(command); status != 0) return status;
 
-  std::ostringstream text;
-  text << std::ifstream(preprocessed).rdbuf();
+  const std::string text = content_of(preprocessed);
   std::remove(preprocessed.c_str());
-  const heddle::rewrite::result made = heddle::rewrite::rewrite(text.str(), what.scenario);
+  const heddle::rewrite::result made = heddle::rewrite::rewrite(text, what.scenario);
   for (const std::string& warning : made.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
   for (const std::string& error : made.errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!made.errors.empty()) return 1;
   const std::string rewritten = what.object + ".ii";
-  std::ofstream out(rewritten);
-  out << made.text;
-  out.close();
-  if (!out) {
-    std::fprintf(stderr, "heddle-rewrite: cannot write %s: %s\n", rewritten.c_str(), std::strerror(errno));
-    return wrong_usage;
-  }
+  if (!write(rewritten, made.text)) return wrong_usage;
 
   command = what.both;
   for (const char* word : {"-x", "c++-cpp-output", "-c"}) command.emplace_back(word);

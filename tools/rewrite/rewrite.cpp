@@ -8,6 +8,7 @@
 
 #include "clusters.h"
 #include "declarations.h"
+#include "host_instructions.h"
 #include "inline_ptx.h"
 #include "main_scenario.h"
 #include "tokens.h"
@@ -343,7 +344,7 @@ class rewriter {
 
 result rewrite(std::string_view preprocessed, std::string_view scenario) {
   inlined plain = inline_ptx(preprocessed);
-  result made = rewriter(plain.text, scenario).run();
+  result made = rewriter(see_host_instructions(plain.text, false).text, scenario).run();
   made.errors.insert(made.errors.begin(), plain.errors.begin(), plain.errors.end());
   made.warnings = std::move(plain.warnings);
   return made;

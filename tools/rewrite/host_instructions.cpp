@@ -1,0 +1,199 @@
+#include "host_instructions.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "tokens.h"
+
+namespace heddle::rewrite {
+namespace {
+
+constexpr std::string_view full_fence = "__atomic_thread_fence(5)";
+constexpr std::string_view load_fence = "__atomic_thread_fence(2)";
+constexpr std::string_view store_fence = "heddle_x86_sfence()";
+
+struct builtin {
+  std::string_view name;
+  std::string_view instead;
+};
+/// Without arguments.
+constexpr std::array<builtin, 3> fences = {{{"__builtin_ia32_mfence", full_fence},
+                                            {"__builtin_ia32_lfence", load_fence},
+                                            {"__builtin_ia32_sfence", store_fence}}};
+
+struct stream_builtin {
+  std::string_view name;
+  std::string_view value;
+  size_t vector_bytes = 0;  ///< of the value; 0: no vector
+};
+constexpr std::array<stream_builtin, 8> streams = {{{"__builtin_ia32_movnti", "int"},
+                                                    {"__builtin_ia32_movnti64", "long long"},
+                                                    {"__builtin_ia32_movntdq", "long long", 16},
+                                                    {"__builtin_ia32_movntps", "float", 16},
+                                                    {"__builtin_ia32_movntpd", "double", 16},
+                                                    {"__builtin_ia32_movntdq256", "long long", 32},
+                                                    {"__builtin_ia32_movntps256", "float", 32},
+                                                    {"__builtin_ia32_movntpd256", "double", 32}}};
+
+/// The text of an asm statement in lower case, its instructions divided by one ';' each and its words by one blank.
+std::string normal(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    const bool ends = c == ';' || c == '\n';
+    const char next = ends ? ';' : std::isspace(static_cast<unsigned char>(c)) != 0 ? ' ' : c;
+    const bool is_between = next == ' ' || next == ';';
+    if (is_between && (made.empty() || made.back() == ';')) continue;
+    if (next == ';' && made.back() == ' ') made.pop_back();
+    if (next == ' ' && made.back() == ' ') continue;
+    made += static_cast<char>(std::tolower(static_cast<unsigned char>(next)));
+  }
+  while (!made.empty() && (made.back() == ';' || made.back() == ' ')) made.pop_back();
+  return made;
+}
+
+/// `lock; addl $0,0(%%rsp)`, by which many a program has a full fence.
+bool is_locked_nothing(std::string text) {
+  std::replace(text.begin(), text.end(), ';', ' ');
+  std::erase(text, ' ');
+  if (!text.starts_with("lock") || !(text.ends_with("sp)") || text.ends_with("sp]"))) return false;
+  text.erase(0, 4);
+  const bool changes = text.starts_with("add") || text.starts_with("or");
+  return changes && (text.find("$0,") != std::string::npos || text.find("$0x0,") != std::string::npos);
+}
+
+std::optional<std::string_view> instead_of(const std::string& text) {
+  if (text == "mfence" || is_locked_nothing(text)) return full_fence;
+  if (text == "lfence") return load_fence;
+  if (text == "sfence") return store_fence;
+  return std::nullopt;
+}
+
+/// Whether it is a hint or a question to the processor.
+bool touches_no_memory(const std::string& text) {
+  constexpr std::array<std::string_view, 9> known = {"",      "nop",    "pause", "rep;nop", "rep nop",
+                                                     "rdtsc", "rdtscp", "cpuid", "yield"};
+  return std::find(known.begin(), known.end(), text) != known.end();
+}
+
+class reader {
+ public:
+  reader(std::string_view text, bool is_c) : text_(text), tokens_(text), is_c_(is_c) {}
+
+  host_instructions run() {
+    for (size_t n = 0; n < tokens_.size(); ++n) {
+      const std::string_view word = tokens_.text_of(n);
+      if (word == "asm" || word == "__asm__" || word == "__asm")
+        statement(n);
+      else if (word.starts_with("__builtin_ia32_") && tokens_.is(n + 1, "("))
+        call(n, word);
+    }
+    made_.text += text_.substr(copied_);
+    declare_all();
+    return std::move(made_);
+  }
+
+ private:
+  void replace(size_t first, size_t last, std::string_view by) {
+    const size_t begin = tokens_[first].begin;
+    const size_t end = tokens_[last].end;
+    made_.text += text_.substr(copied_, begin - copied_);
+    made_.text += by;
+    for (size_t at = text_.find('\n', begin); at < end; at = text_.find('\n', at + 1)) made_.text += '\n';
+    copied_ = end;
+    if (by == store_fence)
+      declare(is_c_ ? "void heddle_x86_sfence(void); " : "extern \"C\" void heddle_x86_sfence(); ");
+  }
+  /// Behind the first line marker, which names the source.
+  void declare_all() {
+    if (declared_.empty()) return;
+    if (!text_.starts_with('#')) {
+      made_.text.insert(0, declared_);
+      return;
+    }
+    const size_t end = made_.text.find('\n');
+    const std::string first = made_.text.substr(0, end);
+    made_.text.insert(end + 1, "# 1 \"sim/compat/x86.h\" 1\n" + declared_ + '\n' + first + " 2\n");
+  }
+  void declare(const std::string& what) {
+    if (declared_.find(what) == std::string::npos) declared_ += what;
+  }
+
+  void call(size_t n, std::string_view word) {
+    for (const builtin& each : fences)
+      if (word == each.name && tokens_.match(n + 1) == n + 2) return replace(n, n + 2, each.instead);
+    for (const stream_builtin& each : streams) {
+      if (word != each.name) continue;
+      const std::string name = "heddle_x86_" + std::string(word.substr(sizeof "__builtin_ia32_" - 1));
+      std::string value(each.value);
+      std::string declaration;
+      if (each.vector_bytes != 0) {
+        value = name + "_value";
+        declaration = "typedef " + std::string(each.value) + " " + value + " __attribute__((vector_size(" +
+                      std::to_string(each.vector_bytes) + "), may_alias)); ";
+      }
+      declare(declaration + "static __inline __attribute__((always_inline, artificial)) void " + name + "(void* to, " +
+              value + " what) { *(" + value + "*)to = what; } ");
+      return replace(n, n, name);
+    }
+  }
+
+  void statement(size_t n) {
+    size_t open = n + 1;
+    while (tokens_.is(open, "volatile") || tokens_.is(open, "__volatile__") || tokens_.is(open, "__volatile") ||
+           tokens_.is(open, "inline") || tokens_.is(open, "goto"))
+      ++open;
+    if (!tokens_.is(open, "(") || tokens_.match(open) == token_list::none) return;
+    const size_t close = tokens_.match(open);
+    size_t at = open + 1;
+    std::string text;
+    while (at < close && tokens_[at].kind == token_kind::literal) text += content_of(tokens_.text_of(at++));
+    if (at == open + 1) return;
+    text = normal(text);
+    if (const auto instead = instead_of(text)) return replace(n, close, *instead);
+    if (touches_no_memory(text)) return;
+    bool reaches_memory = false;
+    for (; at < close; ++at) {
+      if (tokens_[at].kind != token_kind::literal) continue;
+      const std::string_view constraint = tokens_.text_of(at);
+      reaches_memory = reaches_memory || constraint.find('m') != std::string_view::npos;  // "=m", "+m", "memory"
+    }
+    if (!reaches_memory) return;
+    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
+    if (file.starts_with("/usr/")) return;
+    made_.unseen.push_back(file + ":" + std::to_string(line) +
+                           ": warning: heddle does not see what this asm statement reads and writes");
+  }
+
+  /// Of a string literal; what its escapes of one letter mean.
+  static std::string content_of(std::string_view literal) {
+    std::string made;
+    for (size_t n = literal.find('"') + 1; n + 1 < literal.size(); ++n) {
+      if (literal[n] == '\\' && n + 2 < literal.size()) {
+        const char c = literal[++n];
+        made += c == 'n' ? '\n' : c == 't' ? ' ' : c;
+      } else {
+        made += literal[n];
+      }
+    }
+    return made;
+  }
+
+  std::string_view text_;
+  token_list tokens_;
+  bool is_c_;
+  host_instructions made_;
+  std::string declared_;
+  size_t copied_ = 0;
+};
+
+}  // namespace
+
+host_instructions see_host_instructions(std::string_view preprocessed, bool is_c) {
+  const auto has = [&](std::string_view word) { return preprocessed.find(word) != std::string_view::npos; };
+  if (!has("asm") && !has("__builtin_ia32_")) return {std::string(preprocessed), {}};
+  return reader(preprocessed, is_c).run();
+}
+
+}  // namespace heddle::rewrite
