@@ -173,6 +173,13 @@ printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES);\n__globa
 "$heddle" hipcc -DLANES=64 --offload-arch=gfx942 -c width.cpp
 "$heddle" hipcc -DLANES=32 --offload-arch=gfx1100 -c width.cpp
 
+# A build that names its compilers by itself.
+printf 'all:\n\tg++ -c parts/counter.cc -o counter.o -O2\n\tgcc -DORDER=memory_order_relaxed -c mail.c -o mail.o\n\tc++ counter.o mail.o -o of_build -pthread\n' >by_name
+"$heddle" build make -s -f by_name
+expect 'missing: a release at mail.c:8' ./of_build fuzz --jobs 1 --schedules 50
+expect '^gone$' sh -c "'$heddle' build false || echo gone"
+expect 'heddle build: name the command' "$heddle" build
+
 expect 'heddle c\+\+: no input file' "$heddle" c++ -O2
 expect 'heddle cc: cannot read nowhere.c' "$heddle" cc nowhere.c
 expect 'heddle cuda: -o needs a value' "$heddle" cuda kernel.cu -o

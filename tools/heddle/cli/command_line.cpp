@@ -244,14 +244,14 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",  "fuzz",  "run",    "replay", "shrink",     "report",   "mend",
-                                                 "slack", "zoo",   "verify", "import", "litmus",     "progress", "nvcc",
-                                                 "cuda",  "hipcc", "c++",    "cc",     "completion", "help"};
+  static const std::vector<std::string> names = {"list",  "fuzz",  "run",    "replay", "shrink", "report",     "mend",
+                                                 "slack", "zoo",   "verify", "import", "litmus", "progress",   "nvcc",
+                                                 "cuda",  "hipcc", "c++",    "cc",     "build",  "completion", "help"};
   return names;
 }
 
 bool is_compiler(std::string_view command) {
-  constexpr std::array<std::string_view, 5> places = {"nvcc", "cuda", "hipcc", "c++", "cc"};
+  constexpr std::array<std::string_view, 6> places = {"nvcc", "cuda", "hipcc", "c++", "cc", "build"};
   return std::find(places.begin(), places.end(), command) != places.end();
 }
 

@@ -33,9 +33,10 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
                                  tables of progress
   heddle progress [PROGRAM...]   which progress models a program needs, judged
                                  exactly; without one, a table for remote calls
+  heddle build COMMAND...        runs what builds a program: each program that
+                                 comes out has these commands
   heddle c++|cc|hipcc|cuda|nvcc ARGS...
-                                 in the place of a compiler: what it links is a
-                                 program with these commands
+                                 in the place of one compiler
   heddle completion SHELL        what a shell reads to complete commands and
                                  options
   heddle help [COMMAND]          more about a command
@@ -301,6 +302,21 @@ constexpr std::string_view cc_help = R"(heddle cc ARGS...
 As heddle c++, and a source that ends in .c is C: make CC="heddle cc".
 )";
 
+constexpr std::string_view build_help = R"(heddle build COMMAND...
+
+Runs the command, such as make, cmake or a script. What it calls g++, gcc, c++,
+cc, clang++, clang, hipcc and nvcc are heddle c++, heddle cc, heddle hipcc and
+heddle nvcc (heddle cuda where there is no nvcc). So each program that is linked
+has the commands of heddle, and its main() is a scenario:
+
+  heddle build make -j4 && ./program fuzz
+
+Take a clean tree: objects that are there were compiled otherwise. A compiler
+that is called by its whole path stays itself. The exit status is the command's.
+
+Environment: HEDDLE_CUDA   cuda: CUDA by heddle cuda, also where there is nvcc
+)";
+
 constexpr std::string_view completion_help = R"(heddle completion bash|zsh|fish
 
 Prints what a shell reads to complete commands, options, scenarios and settings
@@ -324,13 +340,14 @@ struct topic {
   std::string_view text;
 };
 
-const topic topics[] = {
-    {"", overview},          {"list", list_help},         {"fuzz", fuzz_help},     {"run", run_help},
-    {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help}, {"mend", mend_help},
-    {"slack", slack_help},   {"zoo", zoo_help},           {"import", import_help}, {"verify", verify_help},
-    {"litmus", litmus_help}, {"progress", progress_help}, {"nvcc", nvcc_help},     {"cuda", cuda_help},
-    {"hipcc", hipcc_help},   {"c++", cxx_help},           {"cc", cc_help},         {"completion", completion_help},
-    {"help", help_help}};
+const topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
+                        {"run", run_help},       {"replay", replay_help},     {"shrink", shrink_help},
+                        {"report", report_help}, {"mend", mend_help},         {"slack", slack_help},
+                        {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
+                        {"litmus", litmus_help}, {"progress", progress_help}, {"nvcc", nvcc_help},
+                        {"cuda", cuda_help},     {"hipcc", hipcc_help},       {"c++", cxx_help},
+                        {"cc", cc_help},         {"build", build_help},       {"completion", completion_help},
+                        {"help", help_help}};
 
 }  // namespace
 
