@@ -149,7 +149,7 @@ int tools::run_command(invocation asked) {
   if (asked.command == "verify") return look_after(asked, verify);
   if (asked.command == "litmus") return litmus(asked);
   if (asked.command == "progress") return progress(asked);
-  if (is_compiler(asked.command)) return compile(asked);
+  if (takes_words_of_others(asked.command)) return compile(asked);
   if (asked.command == "completion") return completion(asked);
   if (asked.command == "__complete") return complete(asked);
   if (asked.command == "help") return help(asked);

@@ -250,7 +250,7 @@ const std::vector<std::string>& command_names() {
   return names;
 }
 
-bool is_compiler(std::string_view command) {
+bool takes_words_of_others(std::string_view command) {
   constexpr std::array<std::string_view, 6> places = {"nvcc", "cuda", "hipcc", "c++", "cc", "build"};
   return std::find(places.begin(), places.end(), command) != places.end();
 }
@@ -284,7 +284,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     return read;
   }
   const bool asks_for_help = words.size() == 2 && is_help_flag(words.back());
-  if (is_compiler(into.command) && !asks_for_help) {  // what follows is the compiler's
+  if (takes_words_of_others(into.command) && !asks_for_help) {  // what follows is the compiler's
     into.typed.assign(words.begin() + 1, words.end());
     return read;
   }

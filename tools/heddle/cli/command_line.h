@@ -121,7 +121,7 @@ std::vector<std::string> option_names(const std::string& command);
 
 /// The subcommands, in the order in which help lists them.
 const std::vector<std::string>& command_names();
-/// Whether the command stands in the place of a compiler: what follows it is the compiler's.
-bool is_compiler(std::string_view command);
+/// Whether the command is `build` or stands in the place of a compiler: what follows is not of heddle.
+bool takes_words_of_others(std::string_view command);
 
 }  // namespace heddle::tools
