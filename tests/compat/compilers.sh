@@ -129,12 +129,12 @@ int main(void) {
   __asm__ __volatile__("xchgl %0,%1" : "+r"(one), "+m"(swapped));
 }
 END
-expect 'fences.c:29: warning: heddle does not see what this asm statement reads and writes' "$heddle" cc -O3 fences.c -o fences
+expect 'fences.c:27: warning: heddle does not see what this asm statement reads and writes' "$heddle" cc -O3 fences.c -o fences
 expect '^fences: proved ' ./fences verify
 "$heddle" cc -DPLANT_NO_FENCE fences.c -o fences 2>/dev/null
 expect '^fences: race at fences.c:' ./fences verify
 "$heddle" cc -DPLANT_NO_MFENCE fences.c -o fences 2>/dev/null
-expect '^fences: assertion at fences.c:26' ./fences verify
+expect '^fences: assertion at fences.c:25' ./fences verify
 cp fences.c fences.cu
 "$heddle" cuda fences.cu -o fences
 expect '^fences: proved ' ./fences verify

@@ -35,8 +35,11 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
                                  exactly; without one, a table for remote calls
   heddle build COMMAND...        runs what builds a program: each program that
                                  comes out has these commands
-  heddle c++|cc|hipcc|cuda|nvcc ARGS...
-                                 in the place of one compiler
+  heddle c++ ARGS...             in the place of a compiler for C++
+  heddle cc ARGS...              in the place of a compiler for C
+  heddle hipcc ARGS...           in the place of hipcc
+  heddle cuda ARGS...            in the place of nvcc, which it does not need
+  heddle nvcc ARGS...            in the place of nvcc, whose PTX then runs
   heddle completion SHELL        what a shell reads to complete commands and
                                  options
   heddle help [COMMAND]          more about a command
@@ -291,9 +294,9 @@ is each HEDDLE_SCENARIO. Sources that end in .cu and .hip are CUDA and HIP.
   heddle c++ -g queue.cpp -o queue && ./queue fuzz
 
 The options are those of the compiler that heddle was built with. Sanitizers,
--static, -flto and profiles are left out. -O2 where no -O is given. -shared makes
-an archive of that name: the program that links it has its objects. -E, -S and
---version are the compiler's own. It builds projects of CMake's too:
+-static, -flto and profiles are left out. -O2 where no -O is given. -shared
+makes an archive of that name: the program that links it has its objects. -E,
+-S and --version are the compiler's own. It builds projects of CMake's too:
 CC="heddle cc" CXX="heddle c++" cmake -B build.
 )";
 
