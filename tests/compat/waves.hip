@@ -50,10 +50,30 @@ __global__ void each_by_itself(account* of) {
   leave(of, ticket);
 }
 
+__global__ void add_one(const int* from, int* result) { *result = *from + 1; }
+
+/// A copy from pageable memory, and a kernel of a stream that does not come behind it.
+int copies(bool waits) {
+  int pageable = 4;
+  int* to = nullptr;
+  int* result = nullptr;
+  hipStream_t stream = nullptr;
+  if (hipMalloc(reinterpret_cast<void**>(&to), sizeof(int)) != hipSuccess) return 2;
+  if (hipHostMalloc(reinterpret_cast<void**>(&result), sizeof(int), hipHostMallocDefault) != hipSuccess) return 2;
+  if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) != hipSuccess) return 2;
+  if (hipMemcpy(to, &pageable, sizeof(int), hipMemcpyHostToDevice) != hipSuccess) return 2;
+  pageable = 7;
+  if (waits && hipDeviceSynchronize() != hipSuccess) return 3;
+  add_one<<<1, 1, 0, stream>>>(to, result);
+  if (hipStreamSynchronize(stream) != hipSuccess) return 3;
+  return *result == 5 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what.starts_with("copied")) return copies(what.ends_with("waited_for"));
   account* of = nullptr;
   if (hipHostMalloc(reinterpret_cast<void**>(&of), sizeof *of, hipHostMallocDefault) != hipSuccess) return 2;
   *of = {};
