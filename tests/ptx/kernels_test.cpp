@@ -154,6 +154,9 @@ TEST(ptx_kernels, arrive_at_barrier_0_of_lanes_that_wait_there) {
     for (const uint32_t right : {0u, 3u}) EXPECT_TRUE(always(verdict::ok, one.run_many(hands_over(right), 50)));
     for (const uint32_t wrong : {1u, 2u}) EXPECT_TRUE(always(verdict::race, one.run_many(hands_over(wrong), 50)));
   }
+  const heddle::sim::outcome hangs = machine({"fidelity=scoped", "barriers=any"}).explain(hands_over(4));
+  EXPECT_TRUE(is(verdict::deadlock, "", hangs));
+  EXPECT_TRUE(says(hangs.report, "missing: wave 0 lane 5\n"));
 }
 
 TEST(ptx_kernels, come_to_one_barrier_by_one_instruction_of_a_warp) {
