@@ -114,7 +114,7 @@ std::vector<parameter> lane_parameters() {
           "step", "wave", {"wave", "lane"},
           "what one step is where lanes of a wave stand together: an operation of all of them, or of one"),
       parameter::one_of("barriers", "aligned", {"aligned", "any"},
-                        "whether all lanes of a wave have to come to __syncthreads() at one line"),
+                        "whether all lanes of a wave have to come to __syncthreads() or a bar of PTX at one line"),
       parameter::number("partings", 2, 0, 1000, "",
                         "how often in a run lanes that stand together are parted though the program does not part them "
                         "(convergence independent, step wave)"),

@@ -31,7 +31,9 @@ struct grid_position {
   extent block;   ///< within the grid, each from 0
   extent block_size;
   extent grid_size;
-  extent cluster_size;  ///< in blocks
+  extent cluster_size;      ///< in blocks
+  size_t shared_bytes = 0;  ///< dynamic shared memory of the block
+  uint32_t launch = 0;      ///< its number in the run
 
   /// The block's place within its cluster, and its number there; the cluster's place within the grid.
   constexpr extent in_cluster() const {

@@ -93,17 +93,21 @@ class atomic_operations {
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_strong(T& expected, T desired,
                                                     memory_order order = memory_order_seq_cst) const {
-    return compare_exchange(expected, desired, order, false);
+    return compare_exchange(expected, desired, ::heddle::compat::order_of(order), false);
   }
-  HEDDLE_COMPAT_INLINE bool compare_exchange_strong(T& expected, T desired, memory_order success, memory_order) const {
-    return compare_exchange(expected, desired, success, false);
+  HEDDLE_COMPAT_INLINE bool compare_exchange_strong(T& expected, T desired, memory_order success,
+                                                    memory_order failure) const {
+    return compare_exchange(expected, desired,
+                            {::heddle::compat::order_of(success), ::heddle::compat::order_of(failure)}, false);
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_weak(T& expected, T desired,
                                                   memory_order order = memory_order_seq_cst) const {
-    return compare_exchange(expected, desired, order, true);
+    return compare_exchange(expected, desired, ::heddle::compat::order_of(order), true);
   }
-  HEDDLE_COMPAT_INLINE bool compare_exchange_weak(T& expected, T desired, memory_order success, memory_order) const {
-    return compare_exchange(expected, desired, success, true);
+  HEDDLE_COMPAT_INLINE bool compare_exchange_weak(T& expected, T desired, memory_order success,
+                                                  memory_order failure) const {
+    return compare_exchange(expected, desired,
+                            {::heddle::compat::order_of(success), ::heddle::compat::order_of(failure)}, true);
   }
 
   HEDDLE_COMPAT_INLINE T fetch_add(T value, memory_order order = memory_order_seq_cst) const
@@ -182,10 +186,10 @@ class atomic_operations {
 
  private:
   T* where() const { return static_cast<const Derived*>(this)->where(); }
-  HEDDLE_COMPAT_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
+  HEDDLE_COMPAT_INLINE bool compare_exchange(T& expected, T desired, ::heddle::sim::runtime::exchange_order in_order,
+                                             bool weak) const {
     uint64_t found = ::heddle::compat::to_word(expected);
     const uint64_t wanted = ::heddle::compat::to_word(desired);
-    const auto in_order = ::heddle::compat::order_of(order);
     const bool done =
         weak ? ::heddle::sim::runtime::compare_exchange_weak(where(), sizeof(T), &found, wanted, in_order, reach)
              : ::heddle::sim::runtime::compare_exchange(where(), sizeof(T), &found, wanted, in_order, reach);

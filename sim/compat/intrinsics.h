@@ -98,10 +98,11 @@ constexpr double __hiloint2double(int high, int low) {
 
 namespace heddle::compat {
 
-/// The nearest integer that the type has; of no number, 0.
+/// The nearest integer that the type has; of no number, 0, or the highest bit alone where one of the two has 64 bits. (PTX ISA, "cvt".)
 template <typename To, typename From>
 HEDDLE_COMPAT_INLINE To to_integer(From value) {
-  if (value != value) return 0;
+  constexpr bool is_wide = sizeof(From) == 8 || sizeof(To) == 8;
+  if (value != value) return is_wide ? static_cast<To>(std::make_unsigned_t<To>{1} << (sizeof(To) * 8 - 1)) : To{0};
   if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
   if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
   return static_cast<To>(value);
@@ -263,7 +264,7 @@ HEDDLE_REDUCE(xor, unsigned int, t_b32)
 
 /// One of the block's barriers, for so many of its threads.
 HEDDLE_COMPAT_INLINE void __barrier_sync_count(unsigned int barrier, unsigned int threads) {
-  ::heddle::ptx::block_barrier<::heddle::ptx::m_sync>(barrier, threads);
+  ::heddle::ptx::block_barrier<::heddle::ptx::m_sync, false>(barrier, threads);
 }
 HEDDLE_COMPAT_INLINE void __barrier_sync(unsigned int barrier) { __barrier_sync_count(barrier, 0); }
 [[noreturn]] HEDDLE_COMPAT_INLINE void __brkpt() {

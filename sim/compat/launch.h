@@ -57,6 +57,14 @@ HEDDLE_COMPAT_INLINE void check_clusters(const dim3& declared) {
         "cudaLaunchKernelEx");
 }
 
+/// The same: on a GPU such a launch is an error, and the kernel does not run.
+template <typename Most, typename... Others>
+HEDDLE_COMPAT_INLINE void check_launch_bounds(Most most_threads, Others...) {
+  if (sim::runtime::position().block_size.count() > static_cast<uint64_t>(most_threads)) [[unlikely]]
+    sim::runtime::trap(fault::assertion,
+                       "a launch with more threads in a block than the kernel's __launch_bounds__ have");
+}
+
 // A stream is a number in the simulator, and a pointer in CUDA and HIP, where the first few stand for streams that are there without being created.
 inline constexpr uintptr_t stream_handles = 16;
 inline void* stream_handle(uint32_t number) { return reinterpret_cast<void*>(number + stream_handles); }
@@ -265,7 +273,6 @@ inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::bloc
 inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::grid_size, dim3> gridDim{};
 inline constexpr int warpSize = HEDDLE_COMPAT_WAVE_LANES;
 
-#define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 

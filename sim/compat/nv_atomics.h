@@ -70,8 +70,11 @@ HEDDLE_COMPAT_INLINE bool __nv_atomic_compare_exchange_n(T* at, std::remove_cv_t
   const int given[] = {rest...};
   const int wanted = sizeof...(rest) == 2 ? given[1] : __NV_THREAD_SCOPE_SYSTEM;
   // The instruction does not fail for no reason, whether it may or not.
-  return ::heddle::compat::scoped_compare_exchange(at, expected, desired, success,
-                                                   ::heddle::compat::scope_of_nv(wanted), false);
+  using ::heddle::compat::order_of_builtin;
+  return ::heddle::compat::scoped_compare_exchange(
+      at, expected, desired,
+      ::heddle::sim::runtime::exchange_order(order_of_builtin(success), order_of_builtin(given[0])),
+      ::heddle::compat::scope_of_nv(wanted), false);
 }
 template <typename T, typename... Rest>
 HEDDLE_COMPAT_INLINE bool __nv_atomic_compare_exchange(T* at, std::remove_cv_t<T>* expected, std::remove_cv_t<T>* from,

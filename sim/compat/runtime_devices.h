@@ -99,6 +99,29 @@ HEDDLE_GPU(Error_t)
 HEDDLE_GPU(FuncSetCacheConfig)(Kernel*, HEDDLE_GPU(FuncCache)) {
   return HEDDLE_GPU(Success);
 }
+/// As devices have it whose caches cannot be set.
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetCacheConfig)(HEDDLE_GPU(FuncCache) * config) {
+  *config = HEDDLE_GPU(FuncCachePreferNone);
+  return HEDDLE_GPU(Success);
+}
+enum HEDDLE_GPU(SharedMemConfig) {
+  HEDDLE_GPU(SharedMemBankSizeDefault),
+  HEDDLE_GPU(SharedMemBankSizeFourByte),
+  HEDDLE_GPU(SharedMemBankSizeEightByte),
+};
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSetSharedMemConfig)(HEDDLE_GPU(SharedMemConfig)) {
+  return HEDDLE_GPU(Success);
+}
+/// Likewise of banks.
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetSharedMemConfig)(HEDDLE_GPU(SharedMemConfig) * config) {
+  *config = HEDDLE_GPU(SharedMemBankSizeFourByte);
+  return HEDDLE_GPU(Success);
+}
+template <typename Kernel>
+HEDDLE_GPU(Error_t)
+HEDDLE_GPU(FuncSetSharedMemConfig)(Kernel*, HEDDLE_GPU(SharedMemConfig)) {
+  return HEDDLE_GPU(Success);
+}
 
 // -- kernels
 

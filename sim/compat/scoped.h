@@ -55,11 +55,10 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_exchange(T* at, without_volatile
 }
 template <typename T>
 HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
-                                                  int order, scope reach, bool weak) {
+                                                  sim::runtime::exchange_order in_order, scope reach, bool weak) {
   uint64_t found = to_word(*expected);
   auto* const word = const_cast<without_volatile<T>*>(at);
   const uint64_t wanted = to_word(desired);
-  const memory_order in_order = order_of_builtin(order);
   const bool done = weak ? sim::runtime::compare_exchange_weak(word, sizeof(T), &found, wanted, in_order, reach)
                          : sim::runtime::compare_exchange(word, sizeof(T), &found, wanted, in_order, reach);
   if (!done) *expected = from_word<without_volatile<T>>(found);
@@ -67,8 +66,9 @@ HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* ex
 }
 template <bool Weak, typename T>
 HEDDLE_COMPAT_INLINE bool hip_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
-                                               int success, int, int wanted) {
-  return scoped_compare_exchange(at, expected, desired, success, scope_of_hip(wanted), Weak);
+                                               int success, int failure, int wanted) {
+  return scoped_compare_exchange(at, expected, desired, {order_of_builtin(success), order_of_builtin(failure)},
+                                 scope_of_hip(wanted), Weak);
 }
 template <typename Operation, typename T>
 HEDDLE_COMPAT_INLINE without_volatile<T> scoped_modify(T* at, without_volatile<T> operand, int order, scope reach) {
@@ -81,10 +81,25 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_modify(T* at, without_volatile<T
   else
     return modify<Operation>(word, operand, order_of_builtin(order), reach);
 }
+/// Returns what it has made.
+template <typename Operation, typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_modified(T* at, without_volatile<T> operand, int order, scope reach) {
+  return Operation::apply(scoped_modify<Operation>(at, operand, order, reach), operand);
+}
 template <sim::runtime::rmw_kind Kind, typename T>
 HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> operand, int order, scope reach) {
   static_assert(std::is_integral_v<T>, "bits of an integer");
   return modify(Kind, const_cast<without_volatile<T>*>(at), operand, order_of_builtin(order), reach);
+}
+
+template <sim::runtime::rmw_kind Kind, typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits_made(T* at, without_volatile<T> operand, int order, scope reach) {
+  using sim::runtime::rmw_kind;
+  const without_volatile<T> old = scoped_bits<Kind>(at, operand, order, reach);
+  if constexpr (Kind == rmw_kind::bit_and) return static_cast<without_volatile<T>>(old & operand);
+  if constexpr (Kind == rmw_kind::bit_or) return static_cast<without_volatile<T>>(old | operand);
+  if constexpr (Kind == rmw_kind::bit_xor) return static_cast<without_volatile<T>>(old ^ operand);
+  if constexpr (Kind == rmw_kind::nand) return static_cast<without_volatile<T>>(~(old & operand));
 }
 
 }  // namespace heddle::compat
@@ -107,8 +122,16 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
   ::heddle::compat::scoped_store(at, *(from), order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_exchange_n(at, value, order, wanted) \
   ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_exchange(at, from, to, order, wanted) \
+  (*(to) = ::heddle::compat::scoped_exchange(at, *(from), order, HEDDLE_SCOPED(wanted)), void())
 #define __scoped_atomic_compare_exchange_n(at, expected, desired, weak, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_SCOPED(wanted), weak)
+  ::heddle::compat::scoped_compare_exchange(                                                      \
+      at, expected, desired,                                                                      \
+      ::heddle::sim::runtime::exchange_order(::heddle::compat::order_of_builtin(success),         \
+                                             ::heddle::compat::order_of_builtin(failure)),        \
+      HEDDLE_SCOPED(wanted), weak)
+#define __scoped_atomic_compare_exchange(at, expected, from, weak, success, failure, wanted) \
+  __scoped_atomic_compare_exchange_n(at, expected, *(from), weak, success, failure, wanted)
 #define __scoped_atomic_fetch_add(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_fetch_sub(at, value, order, wanted) \
@@ -125,6 +148,22 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
   ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_xor>(at, value, order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_fetch_nand(at, value, order, wanted) \
   ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::nand>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_add_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_modified<::heddle::compat::plus>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_sub_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_modified<::heddle::compat::minus>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_min_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_modified<::heddle::compat::smaller>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_max_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_modified<::heddle::compat::greater>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_and_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits_made<::heddle::sim::runtime::rmw_kind::bit_and>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_or_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits_made<::heddle::sim::runtime::rmw_kind::bit_or>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_xor_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits_made<::heddle::sim::runtime::rmw_kind::bit_xor>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_nand_fetch(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits_made<::heddle::sim::runtime::rmw_kind::nand>(at, value, order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_thread_fence(order, wanted) \
   ::heddle::sim::runtime::fence(::heddle::compat::order_of_builtin(order), HEDDLE_SCOPED(wanted))
 

@@ -308,7 +308,10 @@ void launches::visit_kernels(state_reader& to) const {
     for (const uint32_t earlier : runs.after) to.fact(earlier);
     to.fact(runs.early_behind);
     for (const uint8_t each : runs.lets_begin) to.fact(each);
-    for (const block_state& block : runs.states) to.fact(block.at_barrier);
+    for (const block_state& block : runs.states) {
+      to.fact(uint64_t{block.arrivals} << 32 | block.at_barrier);
+      for (const uint64_t came : block.came) to.fact(came);
+    }
     for (const cluster_state& cluster : runs.clusters)
       for (const cluster_state::lanes& wave : cluster.waves) {
         to.fact(wave.came);

@@ -45,6 +45,10 @@ inline const void* object_of_cluster(uint32_t ordinal, uint32_t cluster, uint64_
   return reinterpret_cast<const void*>(uintptr_t{1} << 62 | uintptr_t{ordinal} << 32 | uintptr_t{2} * cluster |
                                        (phase & 1));
 }
+/// Likewise of what lanes that arrive at the barrier of a block, and do not wait there, have done.
+inline const void* object_of_block_barrier(uint32_t ordinal, uint32_t block) {
+  return reinterpret_cast<const void*>(uintptr_t{1} << 60 | uintptr_t{ordinal} << 32 | block);
+}
 inline const void* object_of_block_end(uint32_t ordinal, uint32_t block) {
   return reinterpret_cast<const void*>(uintptr_t{1} << 61 | uintptr_t{ordinal} << 32 | block);
 }
@@ -93,13 +97,17 @@ struct block_state {
     }
   };
   std::vector<variable> shared;
-  uint32_t at_barrier = 0;  ///< lanes that wait at the block's barrier
+  uint32_t at_barrier = 0;     ///< lanes that wait at the block's barrier
+  uint32_t arrivals = 0;       ///< of lanes that have come there in this phase, and do not wait
+  std::vector<uint64_t> came;  ///< these lanes, a bit each, by wave of the block; empty where none ever has
   /// The lane that has begun a phase of a barrier of some lanes, and where.
   struct arrival {
     uint32_t lane = 0;
     const void* place = nullptr;
   };
   std::array<arrival, 16> first_of_part;  ///< for reports
+  /// Of each wave, the lane that has come first to the phase of such a barrier and waits there; of none in a wave, no place.
+  std::array<std::vector<arrival>, 16> first_of_wave;
 };
 
 /// The barrier of a cluster, to which a lane comes in two steps. (PTX ISA, "barrier.cluster".)

@@ -46,7 +46,8 @@ constexpr std::array kind_names = {"start",
                                    "copy",
                                    "driver step",
                                    "wait for notice",
-                                   "notice"};
+                                   "notice",
+                                   "block barrier arrival"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
 constexpr std::array scope_names = {"wave", "block", "cluster", "device", "system"};
 

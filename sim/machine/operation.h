@@ -43,6 +43,7 @@ enum class operation_kind : uint8_t {
   drive,        ///< the driver does one thing
   wait_notice,  ///< at a condition variable, a futex, a semaphore or the like, for another thread to give notice
   give_notice,
+  block_arrive,  ///< at the barrier of a block, which does not wait
 };
 
 /// "load", "plain store", ... as reports name it.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -28,6 +29,7 @@ struct modification {
   uint64_t (*apply)(const void* context, uint64_t old) = nullptr;  ///< the value to store
   bool (*writes)(const void* context, uint64_t old) = nullptr;     ///< false: nothing is stored; null: always
   const void* context = nullptr;
+  std::optional<memory_order> unless_written = {};  ///< the order where nothing is stored, if it is another one
   bool is_atomic_op = true;  ///< it is fetch_add, exchange or compare_exchange, which PCIe can carry
 };
 
@@ -41,7 +43,8 @@ struct wide_modification {
   wide_value (*apply)(const void* context, wide_value old) = nullptr;
   bool (*writes)(const void* context, wide_value old) = nullptr;
   const void* context = nullptr;
-  bool is_atomic_op = false;  ///< it is compare_exchange, the one of 16 bytes that PCIe can carry
+  std::optional<memory_order> unless_written = {};  ///< likewise
+  bool is_atomic_op = false;                        ///< it is compare_exchange, the one of 16 bytes that PCIe can carry
 };
 
 /// The lanes whose knowledge counts for what may still happen: what all of them know, none can miss.

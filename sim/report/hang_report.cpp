@@ -175,7 +175,11 @@ std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const
                       .waves[place.rank * runs.waves_per_block + of.in_kernel % runs.waves_per_block]
                       .pending &
                   lane_bit(other)) != 0;
-        return other.state == lane_state::at_collective && other.pending.kind == operation_kind::block_barrier;
+        const block_state& block = runs.states[of.block];
+        const bool arrived =
+            block.arrivals != 0 && (block.came[of.in_kernel % runs.waves_per_block] & lane_bit(other)) != 0;
+        return arrived ||
+               (other.state == lane_state::at_collective && other.pending.kind == operation_kind::block_barrier);
       };
       uint64_t absent = 0;
       for (const lane* other : of.lanes)

@@ -155,7 +155,7 @@ class execution : public machine_parts {
   uint64_t collective(lane& self, const operation& how, uint64_t value);
   uint64_t active_mask(lane& self, const operation& how);
   /// Blocks until each live lane of the block has arrived; the result is that of collectives::arrive_at_barrier().
-  /// That of a block, or one of the two steps of that of a cluster, which take no value and give none.
+  /// That of a block, an arrival there, or one of the two steps of that of a cluster, which take no value and give none.
   uint64_t barrier(lane& self, const operation& how, uint64_t value);
 
   // -- launches and host threads ----------------------------------------------------------------------------------------------------

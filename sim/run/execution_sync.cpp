@@ -166,9 +166,12 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
 
 uint64_t execution::barrier(lane& self, const operation& how, uint64_t value) {
   wave& of = *self.of;
-  if (how.kind == operation_kind::cluster_arrive) {
+  if (how.kind == operation_kind::cluster_arrive || how.kind == operation_kind::block_arrive) {
     step(self, how);
-    collectives_.arrive_at_cluster(self);
+    if (how.kind == operation_kind::block_arrive)
+      collectives_.arrive_in_passing(self);
+    else
+      collectives_.arrive_at_cluster(self);
     performed(self, 0);
     return 0;
   }

@@ -29,6 +29,7 @@ class machine_parts {
   run_core& core() { return core_; }
   const run_core& core() const { return core_; }
   waits& waiting() { return waits_; }
+  collectives& meeting() { return collectives_; }
   launches& launched() { return launches_; }
   const launches& launched() const { return launches_; }
   device_allocations& memory() { return memory_; }

@@ -144,16 +144,21 @@ struct exchange_operand {
   return old;
 }
 
-/// How a compare-exchange may fail.
-enum class exchange_kind : uint8_t {
-  strong,  ///< only where it does not find what it expects
-  weak,    ///< also for no reason, where the machine is set so; it then is the read of what it found
+/// How a compare-exchange fails: it then is the read of what it found.
+struct exchange_failure {
+  memory_order failure;
+  bool weak = false;  ///< also for no reason, where the machine is set so
 };
+
+/// The order of a compare-exchange that does not happen; none where the run assumes another order of it than it has.
+inline std::optional<memory_order> failure_of(const lane& self, memory_order success, memory_order failure) {
+  if (acquires(failure) == acquires(success) || self.pending.order != success) return {};
+  return failure;
+}
 
 /// Whether the exchange happened; `expected` receives what was found.
 [[gnu::always_inline]] inline bool atomic_compare_exchange(access what, uint64_t& expected, uint64_t desired,
-                                                           const caller& from,
-                                                           exchange_kind kind = exchange_kind::strong) {
+                                                           const caller& from, const exchange_failure& how) {
   void* address = what.to();
   const size_t size_bytes = what.size_bytes;
   lane* const self = observed_atomic(address);
@@ -170,13 +175,15 @@ enum class exchange_kind : uint8_t {
   take_atomic_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
-  const bool fails = kind == exchange_kind::weak && before == expected && here.core().fails_spuriously(*self);
+  const bool fails = how.weak && before == expected && here.core().fails_spuriously(*self);
   late_memory* const late = here.late();
   if (late != nullptr) [[likely]] {
     const exchange_operand context = {expected, desired, fails};
-    old = late->read_modify_write(
-        *self, self->pending,
-        {.apply = &exchange_operand::apply_to, .writes = &exchange_operand::writes, .context = &context});
+    old = late->read_modify_write(*self, self->pending,
+                                  {.apply = &exchange_operand::apply_to,
+                                   .writes = &exchange_operand::writes,
+                                   .context = &context,
+                                   .unless_written = failure_of(*self, what.order, how.failure)});
   }
   if (here.cache().on() && !self->is_host()) [[unlikely]]
     here.cache().modified(address);

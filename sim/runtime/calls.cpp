@@ -101,15 +101,16 @@ uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, ui
   return atomic_rmw(kind, {address, size_bytes, order, reach}, operand, HEDDLE_CALLER);
 }
 
-bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
+bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, exchange_order order,
                       scope reach) {
-  return atomic_compare_exchange({address, size_bytes, order, reach}, *expected, desired, HEDDLE_CALLER);
+  return atomic_compare_exchange({address, size_bytes, order.success, reach}, *expected, desired, HEDDLE_CALLER,
+                                 {.failure = order.failure});
 }
 
-bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
-                           scope reach) {
-  return atomic_compare_exchange({address, size_bytes, order, reach}, *expected, desired, HEDDLE_CALLER,
-                                 exchange_kind::weak);
+bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired,
+                           exchange_order order, scope reach) {
+  return atomic_compare_exchange({address, size_bytes, order.success, reach}, *expected, desired, HEDDLE_CALLER,
+                                 {.failure = order.failure, .weak = true});
 }
 
 uint64_t peek(const void* address, uint32_t size_bytes) {

@@ -34,12 +34,20 @@ void sync_lanes(uint64_t mask);
 [[gnu::hot]] void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
 uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                            scope reach);
+/// The orders of a compare-exchange that happens, and of one that does not, which is the read of what it found.
+struct exchange_order {
+  memory_order success;
+  memory_order failure;
+
+  constexpr exchange_order(memory_order one) : success(one), failure(one) {}
+  constexpr exchange_order(memory_order happens, memory_order fails) : success(happens), failure(fails) {}
+};
 /// Whether the exchange happened; `expected` receives what was found.
-bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
+bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, exchange_order order,
                       scope reach);
 /// The same, but it may fail although it finds what is expected, where the machine is set so.
-bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
-                           scope reach);
+bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired,
+                           exchange_order order, scope reach);
 void fence(memory_order order, scope reach);
 /// An sfence of the calling host thread: it orders stores, and no load waits for it.
 void store_fence();

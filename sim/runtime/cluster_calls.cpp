@@ -1,8 +1,15 @@
-// Clusters of blocks, and kernels that begin before the end of the one in front of them.
+// Arrivals at barriers, clusters of blocks, and kernels that begin before the end of the one in front of them.
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
 namespace heddle::sim::runtime {
+
+void arrive_at_block() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = device_lane("a barrier of a block", from);
+  const entered inside(self);
+  execution::instance->barrier(self, make_operation(operation_kind::block_arrive, nullptr, 0, from), 0);
+}
 
 void arrive_at_cluster(memory_order order) {
   const caller from = HEDDLE_CALLER;

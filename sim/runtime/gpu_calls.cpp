@@ -80,7 +80,9 @@ grid_position position() {
           .block = shape.grid.at(self.of->block),
           .block_size = shape.block,
           .grid_size = shape.grid,
-          .cluster_size = shape.cluster};
+          .cluster_size = shape.cluster,
+          .shared_bytes = shape.shared_bytes,
+          .launch = kernel.ordinal};
 }
 
 uint32_t wave_lanes() {
@@ -118,11 +120,13 @@ uint32_t block_barrier(barrier_kind kind, bool predicate, bool aligned) {
   return holds;
 }
 
-void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given) {
+void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given, bool aligned) {
   const caller from = HEDDLE_CALLER;
   lane& self = device_lane("a barrier of a block", from);
-  if (begun == given) return;
+  if (begun == given && !aligned) return;
   const entered inside(self);
+  if (aligned) execution::instance->meeting().check_aligned_part(self, id, begun == 0, from.place);
+  if (begun == given) return;
   block_state::arrival& first = self.of->runs->state_of(self.of->block).first_of_part[id];
   if (begun == 0) {
     first = {.lane = self.id, .place = from.place};

@@ -30,6 +30,8 @@ enum class barrier_kind : uint8_t { plain, count, all, any };
 /// The block's barrier. How many lanes gave a predicate that holds; for `all` and `any`, whether that is all of them or at least one.
 /// `aligned`: all lanes of a wave have to come to it at one place in the program, as to __syncthreads().
 uint32_t block_barrier(barrier_kind kind, bool predicate, bool aligned = false);
+/// The lane counts there as one that has come, and does not wait: what it has done comes before what those do that wait. (PTX ISA, "bar.arrive".)
+void arrive_at_block();
 
 /// The barrier of the cluster, in two steps: what lanes have done before they arrive, with `release`, comes before what those do that have
 /// waited, with `acquire`. (PTX ISA, "barrier.cluster".)
@@ -134,8 +136,9 @@ named_object device_variable_named(const char* name);
 const void* kernel_named(const char* name);
 
 /// The lane has arrived at a barrier of some lanes of its block. Its phase has begun with this shape, 0 where it begins here: how many lanes come,
-/// and from bit 16 on whether they reduce. Ends the run where the lane has come with another one.
-void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given);
+/// and from bit 16 on whether they reduce. Ends the run where the lane has come with another one; or, `aligned`, where it comes to wait at another place than
+/// a lane of its wave does.
+void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given, bool aligned);
 
 /// Memory of the calling lane that no other one sees, in this run: zero the first time. By what it is for.
 void* memory_of_lane(const void* key, size_t size_bytes);

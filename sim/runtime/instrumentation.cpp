@@ -238,24 +238,25 @@ void __tsan_write_range(void* address, unsigned long size_bytes) {
   HEDDLE_ATOMIC_RMW(bits, fetch_xor, rmw_kind::bit_xor)                                                                \
   HEDDLE_ATOMIC_RMW(bits, fetch_nand, rmw_kind::nand)                                                                  \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* address, uint##bits##_t* expected,        \
-                                                    uint##bits##_t desired, int order, int) {                          \
+                                                    uint##bits##_t desired, int order, int failure) {                  \
     uint64_t found = *expected;                                                                                        \
-    const bool done = runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER);            \
+    const bool done =                                                                                                  \
+        runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER, {from_abi(failure)});     \
     *expected = static_cast<uint##bits##_t>(found);                                                                    \
     return done ? 1 : 0;                                                                                               \
   }                                                                                                                    \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* address, uint##bits##_t* expected,          \
-                                                  uint##bits##_t desired, int order, int) {                            \
+                                                  uint##bits##_t desired, int order, int failure) {                    \
     uint64_t found = *expected;                                                                                        \
     const bool done = runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER,             \
-                                                       runtime::exchange_kind::weak);                                  \
+                                                       {from_abi(failure), true});                                     \
     *expected = static_cast<uint##bits##_t>(found);                                                                    \
     return done ? 1 : 0;                                                                                               \
   }                                                                                                                    \
   uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t* address, uint##bits##_t expected, \
-                                                            uint##bits##_t desired, int order, int) {                  \
+                                                            uint##bits##_t desired, int order, int failure) {          \
     uint64_t found = expected;                                                                                         \
-    runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER);                              \
+    runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER, {from_abi(failure)});         \
     return static_cast<uint##bits##_t>(found);                                                                         \
   }
 

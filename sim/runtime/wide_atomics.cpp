@@ -144,7 +144,7 @@ struct operand_of_exchange {
   }
 };
 
-bool compare_exchange(volatile void* at, void* expects, wide desired, int order, bool weak,
+bool compare_exchange(volatile void* at, void* expects, wide desired, int order, const runtime::exchange_failure& how,
                       const runtime::caller& from) {
   void* address = const_cast<void*>(at);
   const wide expected = read_wide(expects);
@@ -159,7 +159,7 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
   wide old = 0;
   bool equal = false;
   {
-    const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, weak ? 1 : 0);
+    const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, how.weak ? 1 : 0);
     execution& here = *execution::instance;
     const runtime::entered inside(*self);
     address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
@@ -168,13 +168,14 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
     runtime::take_atomic_turn(here, *self);
     const wide before = old = read_wide(address);
     const operand_of_exchange context = {expected, desired,
-                                         weak && before == expected && here.core().fails_spuriously(*self)};
+                                         how.weak && before == expected && here.core().fails_spuriously(*self)};
     late_memory* const late = here.late();
     if (late != nullptr)
       old = whole(late->modify_wide(*self, self->pending,
                                     {.apply = &operand_of_exchange::apply_to,
                                      .writes = &operand_of_exchange::writes,
                                      .context = &context,
+                                     .unless_written = runtime::failure_of(*self, order_from_abi(order), how.failure),
                                      .is_atomic_op = true}));
     equal = old == expected && !context.fails;
     if (equal && late == nullptr) write_wide(address, desired);
@@ -239,15 +240,18 @@ HEDDLE_WIDE_RMW(fetch_or, rmw_kind::bit_or)
 HEDDLE_WIDE_RMW(fetch_xor, rmw_kind::bit_xor)
 HEDDLE_WIDE_RMW(fetch_nand, rmw_kind::nand)
 
-int __tsan_atomic128_compare_exchange_strong(volatile wide* address, wide* expected, wide desired, int order, int) {
-  return compare_exchange(address, expected, desired, order, false, HEDDLE_CALLER) ? 1 : 0;
+int __tsan_atomic128_compare_exchange_strong(volatile wide* address, wide* expected, wide desired, int order,
+                                             int failure) {
+  return compare_exchange(address, expected, desired, order, {order_from_abi(failure)}, HEDDLE_CALLER) ? 1 : 0;
 }
-int __tsan_atomic128_compare_exchange_weak(volatile wide* address, wide* expected, wide desired, int order, int) {
-  return compare_exchange(address, expected, desired, order, true, HEDDLE_CALLER) ? 1 : 0;
+int __tsan_atomic128_compare_exchange_weak(volatile wide* address, wide* expected, wide desired, int order,
+                                           int failure) {
+  return compare_exchange(address, expected, desired, order, {order_from_abi(failure), true}, HEDDLE_CALLER) ? 1 : 0;
 }
-wide __tsan_atomic128_compare_exchange_val(volatile wide* address, wide expected, wide desired, int order, int) {
+wide __tsan_atomic128_compare_exchange_val(volatile wide* address, wide expected, wide desired, int order,
+                                           int failure) {
   wide found = expected;
-  compare_exchange(address, &found, desired, order, false, HEDDLE_CALLER);
+  compare_exchange(address, &found, desired, order, {order_from_abi(failure)}, HEDDLE_CALLER);
   return found;
 }
 
@@ -264,8 +268,8 @@ void heddle_library_store(volatile void* address, wide value, int order) {
 
 [[gnu::weak]] bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success,
                                                    int failure) __asm__("__atomic_compare_exchange_16");
-bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success, int) {
-  return compare_exchange(address, expected, desired, success, false, HEDDLE_CALLER);
+bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success, int failure) {
+  return compare_exchange(address, expected, desired, success, {order_from_abi(failure)}, HEDDLE_CALLER);
 }
 
 [[gnu::weak]] bool heddle_library_is_lock_free(size_t size_bytes,

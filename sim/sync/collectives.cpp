@@ -208,27 +208,69 @@ std::string collectives::line_in_program(const void* place) {
   return {};
 }
 
+void collectives::check_place(lane& self, const void* place, const lane& other, const void* others_place) {
+  std::string where;
+  core_.aside(self, [&] {
+    if (!is_one_place(place, others_place)) where = line_in_program(others_place);
+  });
+  if (where.empty()) return;
+  core_.end(self, verdict::mask,
+            name_of(self) + " comes to a barrier of its block at another line than " + name_of(other) +
+                " of its wave, which waits at " + where +
+                ": all lanes of a wave come to one and the same (setting barriers)");
+}
+
 void collectives::check_aligned(lane& self) {
-  for (const lane* other : self.of->lanes) {
-    if (other->state != lane_state::at_collective || other->pending.kind != operation_kind::block_barrier ||
-        !other->pending.aligned)
-      continue;
-    std::string where;
-    core_.aside(self, [&] {
-      if (!is_one_place(self.pending.place, other->pending.place)) where = line_in_program(other->pending.place);
-    });
-    if (where.empty()) continue;
-    core_.end(self, verdict::mask,
-              name_of(self) + " comes to a barrier of its block at another line than " + name_of(*other) +
-                  " of its wave, which waits at " + where +
-                  ": all lanes of a wave come to one and the same (setting barriers)");
-  }
+  for (const lane* other : self.of->lanes)
+    if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&
+        other->pending.aligned)
+      check_place(self, self.pending.place, *other, other->pending.place);
+}
+
+void collectives::check_aligned_part(lane& self, uint32_t id, bool begins, const void* place) {
+  if (!core_.machine.diverging.barriers_aligned) return;
+  const wave& of = *self.of;
+  std::vector<block_state::arrival>& firsts = of.runs->state_of(of.block).first_of_wave[id];
+  if (firsts.empty()) firsts.resize(of.runs->waves_per_block);
+  if (begins) std::fill(firsts.begin(), firsts.end(), block_state::arrival{});
+  block_state::arrival& first = firsts[of.in_kernel % of.runs->waves_per_block];
+  if (first.place == nullptr)
+    first = {.lane = self.id, .place = place};
+  else
+    check_place(self, place, core_.threads.lanes[first.lane], first.place);
+}
+
+uint32_t collectives::awaited_at_barrier(const wave& of, const block_state& block) const {
+  uint32_t awaited = live_lanes_of_block(of);
+  for (uint32_t n = 0; block.arrivals != 0 && n < of.runs->waves_per_block; ++n)
+    awaited += static_cast<uint32_t>(__builtin_popcountll(block.came[n] & wave_of_block(of, n).ended_mask));
+  return awaited;
+}
+
+void collectives::arrive_in_passing(lane& self) {
+  wave& of = *self.of;
+  block_state& block = of.runs->state_of(of.block);
+  for (uint32_t n = 0; block.at_barrier != 0 && n < of.runs->waves_per_block; ++n)
+    for (const lane* other : wave_of_block(of, n).lanes)
+      if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&
+          other->pending.mask != 0)
+        core_.end(self, verdict::mask,
+                  name_of(self) + " arrives at a block barrier at which " + name_of(*other) +
+                      " waits for a result of all lanes");
+  if (block.came.empty()) block.came.resize(of.runs->waves_per_block);
+  ++block.arrivals;
+  block.came[of.in_kernel % of.runs->waves_per_block] |= lane_bit(self);
+  if (core_.late != nullptr) core_.late->release_object(self, object_of_block_barrier(of.kernel, of.block));
+  if (block.at_barrier + block.arrivals == awaited_at_barrier(of, block)) complete_barrier(of, block);
 }
 
 collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) {
   wave& of = *self.of;
   block_state& block = of.runs->state_of(of.block);
   if (block.at_barrier != 0 && self.pending.aligned && core_.machine.diverging.barriers_aligned) check_aligned(self);
+  if (block.arrivals != 0 && self.pending.mask != 0)
+    core_.end(self, verdict::mask,
+              name_of(self) + " waits for a result of all lanes at a block barrier at which others only arrive");
   for (uint32_t n = 0; block.at_barrier != 0 && n < of.runs->waves_per_block; ++n)
     for (const lane* other : wave_of_block(of, n).lanes)
       if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&
@@ -240,7 +282,7 @@ collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) 
   core_.disable(self);
   self.state = lane_state::at_collective;
   ++block.at_barrier;
-  if (block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
+  if (block.at_barrier + block.arrivals == awaited_at_barrier(of, block)) complete_barrier(of, block);
   if (self.state != lane_state::at_collective) {
     core_.issues.runs_already(self);
     return arrival::complete;
@@ -259,7 +301,13 @@ void collectives::complete_barrier(const wave& of, block_state& block) {
       if (who->result != 0) ++count;
     }
   block.at_barrier = 0;
-  if (core_.late != nullptr) core_.late->meet(meeting_.data(), meeting_.size());
+  if (core_.late != nullptr && !meeting_.empty()) core_.late->meet(meeting_.data(), meeting_.size());
+  if (block.arrivals != 0) {
+    block.arrivals = 0;
+    std::fill(block.came.begin(), block.came.end(), 0);
+    for (lane* who : meeting_)
+      if (core_.late != nullptr) core_.late->acquire_object(*who, object_of_block_barrier(of.kernel, of.block));
+  }
   for (lane* who : meeting_) {
     who->result = count << 32 | meeting_.size();
     core_.run_on(*who);
@@ -268,83 +316,8 @@ void collectives::complete_barrier(const wave& of, block_state& block) {
 
 void collectives::leave_used_barrier(wave& of) {
   block_state& block = of.runs->states[of.block];
-  if (block.at_barrier != 0 && block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
-}
-
-// -- the barrier of a cluster ---------------------------------------------------------------------------------------------------------
-
-collectives::cluster_place collectives::cluster_of(const wave& of) const {
-  launched_kernel& runs = *of.runs;
-  const place_in_cluster place = runs.place_of(of.block);
-  cluster_state& state = runs.state_of_cluster(place.cluster);
-  if (state.waves.empty()) {
-    state.waves.resize(runs.waves_of_cluster());
-    for_each_wave_of_cluster(of, state,
-                             [&](const wave& each, cluster_state::lanes&) { state.live += each.live_lanes; });
-  }
-  const uint32_t wave = place.rank * runs.waves_per_block + of.in_kernel % runs.waves_per_block;
-  return {.state = state, .wave = state.waves[wave], .number = place.cluster};
-}
-
-void collectives::arrive_at_cluster(lane& self) {
-  const cluster_place at = cluster_of(*self.of);
-  if ((at.wave.came & lane_bit(self)) != 0)
-    core_.end(
-        self, verdict::mask,
-        name_of(self) + " arrives at the barrier of its cluster again, and has not waited there since the last time");
-  at.wave.came |= lane_bit(self);
-  at.wave.pending |= lane_bit(self);
-  ++at.state.arrived;
-  // Those of the next phase are another object: what they have done is not known to all that come out of this one.
-  if (core_.late != nullptr && releases(self.pending.order))
-    core_.late->release_object(self, object_of_cluster(self.of->kernel, at.number, at.state.phases));
-  if (at.state.arrived == at.state.live) complete_cluster(*self.of, at.state);
-}
-
-collectives::arrival collectives::wait_at_cluster(lane& self) {
-  const cluster_place at = cluster_of(*self.of);
-  if ((at.wave.came & lane_bit(self)) == 0)
-    core_.end(self, verdict::mask, name_of(self) + " waits at the barrier of its cluster, and has not arrived there");
-  if ((at.wave.pending & lane_bit(self)) == 0) {
-    at.wave.came &= ~lane_bit(self);
-    return arrival::complete;
-  }
-  core_.disable(self);
-  self.state = lane_state::at_collective;
-  if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);
-  return arrival::blocks;
-}
-
-// The next phase cannot be over before this lane has arrived in it.
-void collectives::acquire_cluster(lane& self, memory_order order) {
-  if (core_.late == nullptr || !acquires(order)) return;
-  const cluster_place at = cluster_of(*self.of);
-  core_.late->acquire_object(self, object_of_cluster(self.of->kernel, at.number, at.state.phases - 1));
-}
-
-void collectives::complete_cluster(const wave& of, cluster_state& state) {
-  ++state.phases;
-  state.arrived = 0;
-  for_each_wave_of_cluster(of, state, [&](const wave& each, cluster_state::lanes& lanes) {
-    lanes.pending = 0;
-    for (lane* waits : each.lanes) {
-      if (waits->state != lane_state::at_collective || waits->pending.kind != operation_kind::cluster_wait) continue;
-      lanes.came &= ~lane_bit(*waits);
-      core_.run_on(*waits);
-    }
-  });
-}
-
-void collectives::leave_used_cluster(const lane& ended) {
-  launched_kernel& runs = *ended.of->runs;
-  if (runs.state_of_cluster(runs.place_of(ended.of->block).cluster).waves.empty()) return;
-  const cluster_place at = cluster_of(*ended.of);
-  --at.state.live;
-  if ((at.wave.pending & lane_bit(ended)) != 0) {
-    at.wave.pending &= ~lane_bit(ended);
-    --at.state.arrived;
-  }
-  if (at.state.arrived != 0 && at.state.arrived == at.state.live) complete_cluster(*ended.of, at.state);
+  if (block.at_barrier != 0 && block.at_barrier + block.arrivals == awaited_at_barrier(of, block))
+    complete_barrier(of, block);
 }
 
 void collectives::check_invariants() const {
@@ -373,7 +346,8 @@ void collectives::check_invariants() const {
     }
     if (of.host || !of.live() || of.runs->states.empty()) continue;
     must_hold(at_barrier <= of.runs->states[of.block].at_barrier, "barrier: the lanes that wait at it are counted");
-    must_hold(of.runs->states[of.block].at_barrier < live_lanes_of_block(of) || live_lanes_of_block(of) == 0,
+    const block_state& block = of.runs->states[of.block];
+    must_hold(block.at_barrier + block.arrivals < awaited_at_barrier(of, block) || live_lanes_of_block(of) == 0,
               "barrier: one to which all have come is open");
   }
 }

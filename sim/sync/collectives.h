@@ -39,6 +39,11 @@ class collectives {
   /// The lane arrives at the barrier of its block, its pending operation; the mask of that says what else is asked for, and must be the same for
   /// all. When it is complete, lane::result is how many lanes arrived and, from bit 32 on, how many of them gave a `value` other than 0.
   arrival arrive_at_barrier(lane& self, uint64_t value);
+  /// The lane counts as one that has come, and goes on. (PTX ISA, "bar.arrive".)
+  void arrive_in_passing(lane& self);
+  /// The lane comes to barrier `id` of some lanes of its block, where it waits. Ends the run where a sibling waits in that phase at another place;
+  /// `begins`: no lane has come to the phase before.
+  void check_aligned_part(lane& self, uint32_t id, bool begins, const void* place);
   /// A lane of the wave has ended: it is not waited for. (PTX ISA, "bar"; CUDA C++ Programming Guide, "Synchronization Functions".)
   void leave_barrier(wave& of) {
     if (!of.runs->states.empty()) [[unlikely]]
@@ -74,9 +79,12 @@ class collectives {
   void complete(wave& of, size_t open, operation_kind kind);
   void order(wave& of, uint64_t mask, operation_kind kind);
   uint32_t live_lanes_of_block(const wave& of) const;
+  /// How many are to come: those that have not ended, and those that have come in this phase and then ended.
+  uint32_t awaited_at_barrier(const wave& of, const block_state& block) const;
   void leave_used_barrier(wave& of);
   /// Ends the run where a sibling waits at a barrier of another place.
   [[gnu::noinline]] void check_aligned(lane& self);
+  void check_place(lane& self, const void* place, const lane& other, const void* others_place);
   bool is_one_place(const void* one, const void* other);
   static std::string line_in_program(const void* place);
   void complete_barrier(const wave& of, block_state& block);

@@ -59,6 +59,8 @@ TEST(clang_gpu_freestanding, has_waves_as_wide_as_they_are_launched) {
                                                 const uint64_t all =
                                                     lanes == 64 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
                                                 SIM_CHECK(__gpu_read_first_lane_u32(all, __gpu_lane_id() + 9) == 9);
+                                                const uint32_t last = lanes - 1;
+                                                SIM_CHECK(__gpu_shuffle_idx_u32(all, last, __gpu_lane_id()) == last);
                                               });
                                               device.synchronize();
                                             },

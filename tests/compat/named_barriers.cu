@@ -50,6 +50,34 @@ __device__ int count_of(bool mine) {
   return found;
 }
 
+// All wait at one barrier, each half at another line.
+__global__ void comes_apart(int* out) {
+  const int t = threadIdx.x;
+  if (t < half)
+    asm volatile("bar.sync 6, 4;" ::: "memory");
+  else
+    asm volatile("bar.sync 6, 4;" ::: "memory");
+  out[t] = t - half + 1;
+}
+
+// The first half stores and comes to barrier 0, where the second half waits.
+__global__ void passes(int* out, bool late) {
+  __shared__ int values[lanes];
+  const int t = threadIdx.x;
+  if (t < half) {
+    if (!late) values[t] = t + 1;
+    asm volatile("bar.arrive 0, 4;" ::: "memory");
+    if (late) values[t] = t + 1;
+  } else {
+    asm volatile("bar.sync 0, 4;" ::: "memory");
+    out[t] = values[t - half];
+  }
+}
+
+__global__ void __launch_bounds__(half) is_bounded(int* out) {
+  out[half + threadIdx.x % half] = 1 + threadIdx.x % half;
+}
+
 // Two lanes at a time; what the others do is no part of it.
 __global__ void reduces(int* out, bool mixed) {
   const int t = threadIdx.x;
@@ -74,6 +102,9 @@ int main(int count, char** given) {
   if (is("hands_over")) hands_over<<<1, lanes>>>(out, lanes, lanes);
   if (is("arrives_for_more")) hands_over<<<1, lanes>>>(out, 2 * lanes, lanes);
   if (is("waits_for_more")) hands_over<<<1, lanes>>>(out, lanes, 2 * lanes);
+  if (is("comes_apart")) comes_apart<<<1, lanes>>>(out);
+  if (is("passes") || is("passes_late")) passes<<<1, lanes>>>(out, is("passes_late"));
+  if (is("within_bounds") || is("above_bounds")) is_bounded<<<1, is("above_bounds") ? lanes : half>>>(out);
   if (is("meets")) meets<<<1, lanes>>>(out);
   if (is("reduces") || is("mixes_with_red")) reduces<<<1, lanes>>>(out, is("mixes_with_red"));
   cudaDeviceSynchronize();

@@ -53,6 +53,20 @@ TEST(rewriter, gives_launches_the_clusters_of_their_kernel) {
   EXPECT_FALSE(has(declared, "__cluster_dims__"));
 }
 
+TEST(rewriter, has_kernels_look_at_their_launch_bounds) {
+  const std::string checks = "{ ::heddle::compat::check_launch_bounds(N , 2);";
+  for (const char* const text :
+       {"__global__ void __launch_bounds__(N, 2) k() {}", "__global__ __launch_bounds__(N, 2) void k() {}",
+        "__launch_bounds__(N, 2) __global__ void k() {}",
+        "template <int N> __launch_bounds__(N, 2) __global__ void k() {}"}) {
+    const std::string made = made_of(text);
+    EXPECT_NE(made.find(checks), std::string::npos) << made;
+    EXPECT_EQ(made.find("__launch_bounds__"), std::string::npos) << made;
+    EXPECT_EQ(made.find("heddle_knows_k") != std::string::npos, text[0] != 't') << made;
+  }
+  EXPECT_EQ(made_of("__device__ void __launch_bounds__(N) f() {}").find("launch_bounds"), std::string::npos);
+}
+
 TEST(rewriter, keeps_every_line_where_it_is) {
   const std::string text =
       "# 1 \"a.cu\"\nvoid f()\n{\n  k\n  <<<\n  1,\n  2>>>(\n  a);\n}\n__global__ void k() {\n__shared__ int t[2],\n "

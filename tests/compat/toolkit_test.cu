@@ -795,18 +795,25 @@ TEST(toolkit, takes_what_nvcc_takes) {
 }
 
 TEST(toolkit, has_limits_targets_and_errors_by_name) {
-  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
-                                      [] {
-                                        size_t bytes = 0;
-                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
-                                        SIM_CHECK(bytes == size_t{8} << 20);
-                                        SIM_CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 4096) == cudaSuccess);
-                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
-                                        SIM_CHECK(bytes == 4096);
-                                        SIM_CHECK(cudaDeviceGetLimit(&bytes, static_cast<cudaLimit>(7)) ==
-                                                  cudaErrorInvalidValue);
-                                      },
-                                      2)));
+  EXPECT_TRUE(always(verdict::ok,
+                     scoped().run_many(
+                         [] {
+                           size_t bytes = 0;
+                           SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
+                           SIM_CHECK(bytes == size_t{8} << 20);
+                           SIM_CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 4096) == cudaSuccess);
+                           cudaSharedMemConfig banks = cudaSharedMemBankSizeDefault;
+                           SIM_CHECK(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte) == cudaSuccess);
+                           SIM_CHECK(cudaDeviceGetSharedMemConfig(&banks) == cudaSuccess);
+                           SIM_CHECK(banks == cudaSharedMemBankSizeFourByte);
+                           cudaFuncCache cache = cudaFuncCachePreferL1;
+                           SIM_CHECK(cudaDeviceGetCacheConfig(&cache) == cudaSuccess);
+                           SIM_CHECK(cache == cudaFuncCachePreferNone);
+                           SIM_CHECK(cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) == cudaSuccess);
+                           SIM_CHECK(bytes == 4096);
+                           SIM_CHECK(cudaDeviceGetLimit(&bytes, static_cast<cudaLimit>(7)) == cudaErrorInvalidValue);
+                         },
+                         2)));
   EXPECT_EQ(static_cast<int>(cudaErrorSyncDepthExceeded), 68);
   int taken = 0;
   NV_IF_ELSE_TARGET(NV_IS_HOST, (taken = 1;), (taken = 2;))

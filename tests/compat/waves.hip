@@ -50,10 +50,57 @@ __global__ void each_by_itself(account* of) {
   leave(of, ticket);
 }
 
+/// The second block finds the flag of the first one by an exchange that fails, in the order that it has then.
+template <int Failure>
+__global__ void find_by_failing(unsigned* words) {
+  if (blockIdx.x == 0) {
+    words[0] = 7;
+    return __hip_atomic_store(&words[1], 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  unsigned found = 5;
+  while (!__hip_atomic_compare_exchange_strong(&words[1], &found, 6u, __ATOMIC_ACQ_REL, Failure,
+                                               __HIP_MEMORY_SCOPE_AGENT) &&
+         found != 1)
+    found = 5;
+  words[2] = words[0];
+}
+int finds_by_failing(bool acquires) {
+  unsigned* words = nullptr;
+  if (hipHostMalloc(reinterpret_cast<void**>(&words), 3 * sizeof *words, hipHostMallocDefault) != hipSuccess) return 2;
+  words[1] = 0;
+  if (acquires)
+    find_by_failing<__ATOMIC_ACQUIRE><<<2, 1>>>(words);
+  else
+    find_by_failing<__ATOMIC_RELAXED><<<2, 1>>>(words);
+  if (hipDeviceSynchronize() != hipSuccess) return 3;
+  return words[2] == 7 ? 0 : 1;
+}
+
+__global__ void add_one(const int* from, int* result) { *result = *from + 1; }
+
+/// A copy from pageable memory, and a kernel of a stream that does not come behind it.
+int copies(bool waits) {
+  int pageable = 4;
+  int* to = nullptr;
+  int* result = nullptr;
+  hipStream_t stream = nullptr;
+  if (hipMalloc(reinterpret_cast<void**>(&to), sizeof(int)) != hipSuccess) return 2;
+  if (hipHostMalloc(reinterpret_cast<void**>(&result), sizeof(int), hipHostMallocDefault) != hipSuccess) return 2;
+  if (hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) != hipSuccess) return 2;
+  if (hipMemcpy(to, &pageable, sizeof(int), hipMemcpyHostToDevice) != hipSuccess) return 2;
+  pageable = 7;
+  if (waits && hipDeviceSynchronize() != hipSuccess) return 3;
+  add_one<<<1, 1, 0, stream>>>(to, result);
+  if (hipStreamSynchronize(stream) != hipSuccess) return 3;
+  return *result == 5 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what.starts_with("copied")) return copies(what.ends_with("waited_for"));
+  if (what.starts_with("found")) return finds_by_failing(what.ends_with("acquires"));
   account* of = nullptr;
   if (hipHostMalloc(reinterpret_cast<void**>(&of), sizeof *of, hipHostMallocDefault) != hipSuccess) return 2;
   *of = {};

@@ -141,6 +141,58 @@ TEST(ptx_kernels, have_barriers_for_a_part_of_the_block) {
   EXPECT_TRUE(always(verdict::race, scoped().run_many(body(1), 20)));
 }
 
+TEST(ptx_kernels, arrive_at_barrier_0_of_lanes_that_wait_there) {
+  const auto hands_over = [](uint32_t planted) {
+    return [planted] {
+      auto* const out = on_device<uint32_t>(32);
+      run("arrives_at_zero", {.threads = 64}, out, planted);
+      for (uint32_t n = 0; n < 32; ++n) SIM_CHECK(out[n] == 42);
+    };
+  };
+  for (const char* const convergence : {"independent", "lockstep"}) {
+    machine one({"fidelity=scoped", std::string("convergence=") + convergence});
+    for (const uint32_t right : {0u, 3u}) EXPECT_TRUE(always(verdict::ok, one.run_many(hands_over(right), 50)));
+    for (const uint32_t wrong : {1u, 2u}) EXPECT_TRUE(always(verdict::race, one.run_many(hands_over(wrong), 50)));
+  }
+  const heddle::sim::outcome hangs = machine({"fidelity=scoped", "barriers=any"}).explain(hands_over(4));
+  EXPECT_TRUE(is(verdict::deadlock, "", hangs));
+  EXPECT_TRUE(says(hangs.report, "missing: wave 0 lane 5\n"));
+}
+
+TEST(ptx_kernels, come_to_one_barrier_by_one_instruction_of_a_warp) {
+  const auto comes = [](uint32_t which) { return [which] { run("lines_of_barrier", {.threads = 64}, which); }; };
+  for (const uint32_t apart : {0u, 1u}) EXPECT_TRUE(always(verdict::mask, scoped().run_many(comes(apart), 30)));
+  for (const uint32_t right : {2u, 3u}) EXPECT_TRUE(always(verdict::ok, scoped().run_many(comes(right), 100)));
+  EXPECT_TRUE(says(scoped().explain(comes(1)).message, "all lanes of a wave come to one and the same"));
+  for (const uint32_t apart : {0u, 1u})
+    EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped", "barriers=any"}).run_many(comes(apart), 30)));
+}
+
+TEST(ptx_kernels, say_how_many_threads_a_block_of_them_has) {
+  const auto launched = [](const char* kernel, uint32_t x, uint32_t y) {
+    return scoped().run([=] {
+      auto* out = on_device<uint32_t>(1);
+      void* addresses[] = {&out};
+      heddle::ptx::launch(*heddle::ptx::kernel_named(kernel), {.grid = {1, 1, 1}, .block = {x, y, 1}}, addresses);
+      runtime::synchronize();
+    });
+  };
+  EXPECT_TRUE(is(verdict::ok, "", launched("of_64_at_most", 64, 1)));
+  EXPECT_TRUE(says(launched("of_64_at_most", 65, 1).message, "the kernel's .maxntid"));
+  EXPECT_TRUE(is(verdict::ok, "", launched("of_32_by_2", 32, 2)));
+  EXPECT_TRUE(says(launched("of_32_by_2", 64, 1).message, "the kernel's .reqntid"));
+}
+
+TEST(ptx_kernels, have_numbers_of_no_numbers_and_special_registers) {
+  EXPECT_TRUE(is(verdict::ok, "", scoped().run([] {
+    auto* const out = on_device<uint32_t>(6);
+    run("numbers", {}, out);
+    run("numbers", {.shared_bytes = 48}, out);
+    SIM_CHECK(out[0] == 0 && out[1] == 0x80000000 && out[2] == 0x80000000);
+    SIM_CHECK(out[3] == 48 && out[4] == 1 && out[5] == 1);
+  })));
+}
+
 TEST(ptx_kernels, that_look_once_and_then_spin_hang) {
   const auto body = [](const char* kernel) {
     return [kernel] {

@@ -184,7 +184,7 @@ def to_integer(bits, kind, mode, is_signed, to_bits):
     least = -(1 << (to_bits - 1)) if is_signed else 0
     most = (1 << (to_bits - 1 if is_signed else to_bits)) - 1
     if value == "nan":
-        return 0
+        return (least or 1 << (to_bits - 1)) if kind == "f64" or to_bits == 64 else 0
     if value == "inf":
         return least if negative else most
     whole = whole_of(value, mode, negative)

@@ -83,6 +83,9 @@ TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; add.rx.u32 %r, %r, %r;")), ".rx is not known there"));
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; shf.l.b32 %r, %r, %r, %r;")), "one of clamp|wrap is missing"));
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; add.u32 %r, %r;")), "another number of operands"));
+  EXPECT_TRUE(contains(refusal(kernel("bar.arrive 1;")), "it arrives with a count"));
+  EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; mov.u32 %r, %total_smem_size;")),
+                       "is no special register that is simulated"));
 }
 
 TEST(ptx_text, knows_the_persons_line_behind_inlined_calls) {

@@ -327,13 +327,22 @@ std::string emitter::barrier(const matched& row) {
   const std::string id = source(what.operands[first], "u32");
   const size_t behind = what.operands.size() - first - (reduces ? 1 : 0);
   const std::string count = behind > 1 ? source(what.operands[first + 1], "u32") : "0";
+  const char* const aligned = what.name == "bar" || what.has("aligned") ? ", true>(" : ", false>(";
+  if (what.has("arrive") && behind < 2) wrong("it arrives with a count");
   if (!reduces)
-    return std::string("block_barrier<") + (what.has("arrive") ? "m_arrive" : "m_sync") + ">(" + id + ", " + count +
+    return std::string("block_barrier<") + (what.has("arrive") ? "m_arrive" : "m_sync") + aligned + id + ", " + count +
            ");";
   const char* const how = what.has("popc") ? "m_popc" : what.has("and") ? "m_and" : "m_or";
-  const std::string call = std::string("block_barrier<") + how + ">(" + id + ", " + count + ", " +
+  const std::string call = std::string("block_barrier<") + how + aligned + id + ", " + count + ", " +
                            source(what.operands.back(), "pred") + ")";
   return given(destination(what.operands[0], row.types.empty() ? "pred" : row.types[0]), call);
+}
+
+std::string checks_of_block(const function& one) {
+  std::string text;
+  if (!one.maxntid.empty()) text += " threads_at_most({" + one.maxntid + "});";
+  if (!one.reqntid.empty()) text += " threads_are({" + one.reqntid + "});";
+  return text;
 }
 
 }  // namespace heddle::ptx

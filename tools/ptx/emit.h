@@ -90,4 +90,7 @@ std::string tags_of(const std::vector<std::string>& types, const std::vector<std
 /// Whether PTX has a special register of this name: "%tid.x".
 bool is_special(const std::string& name);
 
+/// At the begin of a kernel: what its directives say of the threads of a block.
+std::string checks_of_block(const function& one);
+
 }  // namespace heddle::ptx

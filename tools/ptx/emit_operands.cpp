@@ -52,8 +52,7 @@ constexpr const char* specials[] = {"%tid.x",
                                     "%cluster_nctaid.x",
                                     "%cluster_nctaid.y",
                                     "%cluster_nctaid.z",
-                                    "%dynamic_smem_size",
-                                    "%total_smem_size"};
+                                    "%dynamic_smem_size"};
 
 std::string literal(uint64_t bits) {
   char text[32];
@@ -97,7 +96,10 @@ std::string emitter::source(const operand& from, const std::string& type) {
       const symbol known = names_.find(from.name);
       std::string text = known.expression;
       if (known.is == symbol::kind::none) {
-        if (!is_special(from.name)) wrong(from.name + " is declared nowhere");
+        if (!is_special(from.name))
+          wrong(from.name + (from.name.starts_with('%')
+                                 ? " is declared nowhere, and is no special register that is simulated"
+                                 : " is declared nowhere"));
         text = from.name.substr(1);
         std::replace(text.begin(), text.end(), '.', '_');
         if (text.starts_with("clock") || text.starts_with("globaltimer")) ++visible_;

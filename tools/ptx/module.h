@@ -101,6 +101,8 @@ struct statement {
 struct function {
   std::string name;
   std::string cluster;  ///< "2, 1, 1": blocks of a cluster along each axis, where it says so
+  std::string maxntid;  ///< the same of the threads of a block, whose product is the most
+  std::string reqntid;  ///< and of those that it has
   bool is_entry = false;
   bool has_body = false;
   bool is_weak = false;

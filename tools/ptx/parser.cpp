@@ -142,8 +142,12 @@ class parser : private reader {
         continue;
       }
       while (peek().is == token::kind::number || is_sign(',')) {
-        if (name == ".reqnctapercluster" && peek().is == token::kind::number)
-          made.cluster += (made.cluster.empty() ? "" : ", ") + std::string(peek().text);
+        std::string* const list = name == ".reqnctapercluster" ? &made.cluster
+                                  : name == ".maxntid"         ? &made.maxntid
+                                  : name == ".reqntid"         ? &made.reqntid
+                                                               : nullptr;
+        if (list != nullptr && peek().is == token::kind::number)
+          *list += (list->empty() ? "" : ", ") + std::string(peek().text);
         take();
       }
     }

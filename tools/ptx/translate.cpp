@@ -106,7 +106,7 @@ class translator {
                                 assembler_name(one, is_for_others) + initial_numbers(one) + "; }";
     text_ += is_for_others ? outside(defined) : defined + "\n";
     text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(outside_name(one.name)) + ", &" +
-             whole + ", " + std::to_string(one.size_bytes()) + ");\n";
+             whole + ", " + std::to_string(one.size_bytes()) + (one.space == "const" ? ", true);\n" : ");\n");
     return made;
   }
 
@@ -318,7 +318,7 @@ class translator {
         kernel_parameters(one, number, known);
       else
         function_parameters(one, known, emits);
-      body = body_of(one.body, known, emits);
+      body = checks_of_block(one) + body_of(one.body, known, emits);
       // Where the end is reached without a `ret`.
       if (!emits.about.results.empty()) body += "  ;\n";
     });

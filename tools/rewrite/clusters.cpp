@@ -13,12 +13,31 @@ size_t angle_before(const token_list& tokens, size_t close) {
   }
 }
 
-std::string declared_clusters::before(size_t close) const {
-  const size_t open = tokens_.is(close, ")") ? tokens_.match(close) : token_list::none;
-  if (open == token_list::none || open == 0 || !tokens_.is(open - 1, "__cluster_dims__")) return {};
+kernel_attributes attributes_before(const token_list& tokens, size_t& at) {
+  kernel_attributes found;
+  while (at > 0) {
+    const size_t open = tokens.is(at - 1, ")") ? tokens.match(at - 1) : token_list::none;
+    const bool is_one = open != token_list::none && open != 0;
+    if (is_one && (tokens.is(open - 1, "__cluster_dims__") || tokens.is(open - 1, "__launch_bounds__"))) {
+      found.add(tokens, open - 1);
+      at = open - 1;
+    } else if (tokens.is_identifier(at - 1) || tokens.is(at - 1, "\"")) {
+      --at;
+    } else {
+      break;
+    }
+  }
+  return found;
+}
+
+void kernel_attributes::add(const token_list& tokens, size_t name) {
+  const bool is_clusters = tokens.is(name, "__cluster_dims__");
+  if (!is_clusters && !tokens.is(name, "__launch_bounds__")) return;
+  const size_t close = tokens.is(name + 1, "(") ? tokens.match(name + 1) : token_list::none;
+  if (close == token_list::none) return;
   std::string made;
-  for (size_t n = open + 1; n < close; ++n) made += (made.empty() ? "" : " ") + std::string(tokens_.text_of(n));
-  return made;
+  for (size_t n = name + 2; n < close; ++n) made += (made.empty() ? "" : " ") + std::string(tokens.text_of(n));
+  (is_clusters ? clusters : bounds) = made;
 }
 
 std::string declared_clusters::of_launch(size_t open) const {

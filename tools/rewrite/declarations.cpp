@@ -3,7 +3,8 @@
 namespace heddle::rewrite {
 size_t behind_attribute(const token_list& tokens, size_t n) {
   const bool with_brackets = tokens.is(n, "__attribute__") || tokens.is(n, "alignas") || tokens.is(n, "decltype") ||
-                             tokens.is(n, "__declspec") || tokens.is(n, "__cluster_dims__");
+                             tokens.is(n, "__declspec") || tokens.is(n, "__cluster_dims__") ||
+                             tokens.is(n, "__launch_bounds__");
   if (with_brackets && tokens.is(n + 1, "(") && tokens.match(n + 1) != token_list::none) return tokens.match(n + 1) + 1;
   return n;
 }

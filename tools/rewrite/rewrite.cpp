@@ -144,7 +144,8 @@ class rewriter {
     if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
     if (name == "__device__" || name == "__constant__" || name == "__managed__") return device(n);
     if (name == "__shared__") return shared(n);
-    if (name == "__cluster_dims__" && tokens_.is(n + 1, "(") && tokens_.match(n + 1) != none)
+    if ((name == "__cluster_dims__" || name == "__launch_bounds__") && tokens_.is(n + 1, "(") &&
+        tokens_.match(n + 1) != none)
       for (size_t at = n; at <= tokens_.match(n + 1); ++at) replace(at, "");
     // In an attribute it is the attribute's own name.
     if (name == "__noinline__" && (n == 0 || (!tokens_.is(n - 1, "(") && !tokens_.is(n - 1, ","))))
@@ -212,13 +213,11 @@ class rewriter {
   void global(size_t n) {
     replace(n, "");
     size_t at = n;
-    while (at > 0 && (tokens_.is_identifier(at - 1) || tokens_.is(at - 1, "\""))) --at;
+    kernel_attributes declared = attributes_before(tokens_, at);
     const bool is_template = at > 0 && tokens_.is(at - 1, ">");
     if (in_function_[n]) return;
-    std::string clusters = at > 0 ? clusters_.before(at - 1) : "";
     for (at = n + 1; at < tokens_.size(); ++at) {
-      if (tokens_.is(at, "__cluster_dims__") && tokens_.is(at + 1, "(") && tokens_.match(at + 1) != none)
-        clusters = clusters_.before(tokens_.match(at + 1));
+      declared.add(tokens_, at);
       if (const size_t behind = behind_attribute(tokens_, at); behind != at) {
         at = behind - 1;
         continue;
@@ -227,13 +226,15 @@ class rewriter {
     }
     if (!tokens_.is(at, "(") || !tokens_.is_identifier(at - 1) || tokens_.match(at) == none) return;
     const std::string name(tokens_.text_of(at - 1));
-    if (!clusters.empty()) clusters_.declare(name, clusters);
+    if (!declared.clusters.empty()) clusters_.declare(name, declared.clusters);
     // A definition need not say again what a declaration has said.
-    clusters = clusters_.of(name);
+    const std::string clusters = clusters_.of(name);
     const size_t behind = tokens_.match(at) + 1;
     const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : none;
     if (body == none) return;
     if (!clusters.empty()) insert(tokens_[behind].end, " ::heddle::compat::check_clusters({" + clusters + "});");
+    if (!declared.bounds.empty())
+      insert(tokens_[behind].end, " ::heddle::compat::check_launch_bounds(" + declared.bounds + ");");
     if (is_template) return;
     insert(tokens_[body].end, " __attribute__((constructor(1000))) static void heddle_knows_" + name +
                                   std::to_string(n) + "() { ::heddle::compat::know_kernel(static_cast<void (*)(" +

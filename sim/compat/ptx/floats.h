@@ -296,11 +296,13 @@ HEDDLE_PTX_INLINE word<T> i_slct(word<T> a, word<T> b, word<By> c) {
 
 // -- conversion. (PTX ISA, "cvt".)
 
-/// To an integer as the instruction rounds; out of range, the nearest there is; a NaN is 0.
+/// To an integer as the instruction rounds; out of range, the nearest there is. A NaN is 0, or the highest bit alone where it is an f64 or becomes 64
+/// bits.
 template <typename To, typename Real, typename... M>
 HEDDLE_PTX_INLINE word<To> to_integer(Real from) {
   using value = typename To::value;
-  if (from != from) return 0;
+  constexpr bool is_wide = std::is_same_v<Real, double> || To::bits == 64;
+  if (from != from) return is_wide ? static_cast<word<To>>(word<To>{1} << (To::bits - 1)) : 0;
   long double whole = from;
   if constexpr (has<m_rmi, M...>)
     whole = floorl(whole);

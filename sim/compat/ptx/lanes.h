@@ -48,6 +48,8 @@ HEDDLE_PTX_SPECIAL(lanemask_lt, s_lanemask_eq() - 1)
 HEDDLE_PTX_SPECIAL(lanemask_le, s_lanemask_eq() * 2 - 1)
 HEDDLE_PTX_SPECIAL(lanemask_gt, ~s_lanemask_le())
 HEDDLE_PTX_SPECIAL(lanemask_ge, ~s_lanemask_lt())
+HEDDLE_PTX_SPECIAL(dynamic_smem_size, static_cast<uint32_t>(sim::runtime::position().shared_bytes))
+HEDDLE_PTX_INLINE uint64_t s_gridid() { return sim::runtime::position().launch; }
 HEDDLE_PTX_INLINE uint64_t s_clock64() { return sim::runtime::clock(); }
 HEDDLE_PTX_INLINE uint64_t s_globaltimer() { return sim::runtime::clock(); }
 HEDDLE_PTX_SPECIAL(clock, static_cast<uint32_t>(s_clock64()))
@@ -55,6 +57,19 @@ HEDDLE_PTX_SPECIAL(clock_hi, static_cast<uint32_t>(s_clock64() >> 32))
 HEDDLE_PTX_SPECIAL(globaltimer_lo, static_cast<uint32_t>(s_globaltimer()))
 HEDDLE_PTX_SPECIAL(globaltimer_hi, static_cast<uint32_t>(s_globaltimer() >> 32))
 #undef HEDDLE_PTX_SPECIAL
+
+// -- what a kernel says of the threads of a block
+
+/// (PTX ISA, ".maxntid", ".reqntid": a launch with others is an error, and the kernel does not run.)
+HEDDLE_PTX_INLINE void threads_at_most(sim::extent most) {
+  if (block_threads() > most.count()) [[unlikely]]
+    sim::runtime::trap(fault::assertion, "a launch with more threads in a block than the kernel's .maxntid has");
+}
+HEDDLE_PTX_INLINE void threads_are(sim::extent required) {
+  const sim::extent& here = sim::runtime::position().block_size;
+  if (here.x != required.x || here.y != required.y || here.z != required.z) [[unlikely]]
+    sim::runtime::trap(fault::assertion, "a launch with other threads in a block than the kernel's .reqntid has");
+}
 
 // -- waiting and ending
 
@@ -112,17 +127,23 @@ inline uint64_t with_arrival(uint64_t word, uint64_t operand) {
 
 /// One of the block's barriers, by the count of lanes that come to it. Number 0, for all, is the simulator's own; the others are a word of
 /// the block: each lane that arrives changes it (acq_rel), each that waits reads it (acquire) until the phase is over.
-template <typename Kind>
+/// `Aligned`: all lanes of a wave come to it by one instruction.
+template <typename Kind, bool Aligned = true>
 HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predicate = false) {
   using sim::runtime::barrier_kind;
-  constexpr bool reduces = !std::is_same_v<Kind, m_sync> && !std::is_same_v<Kind, m_arrive>;
+  constexpr bool arrives = std::is_same_v<Kind, m_arrive>;
+  constexpr bool reduces = !std::is_same_v<Kind, m_sync> && !arrives;
   const uint32_t all = block_threads();
-  if (id == 0 && (count == 0 || count == all) && !std::is_same_v<Kind, m_arrive>) {
+  if (id == 0 && (count == 0 || count == all)) {
+    if constexpr (arrives) {
+      sim::runtime::arrive_at_block();
+      return 0;
+    }
     constexpr barrier_kind how = std::is_same_v<Kind, m_popc>  ? barrier_kind::count
                                  : std::is_same_v<Kind, m_and> ? barrier_kind::all
                                  : std::is_same_v<Kind, m_or>  ? barrier_kind::any
                                                                : barrier_kind::plain;
-    return sim::runtime::block_barrier(how, predicate);
+    return sim::runtime::block_barrier(how, predicate, Aligned);
   }
   const named_barrier here = barrier_of_block(id);
   const uint32_t lanes = count == 0 ? all : count;
@@ -132,8 +153,8 @@ HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predi
   const uint64_t before =
       sim::runtime::modify(&phase::with_arrival, here.word, 8, operand, memory_order::acq_rel, scope::block) -
       here.none;
-  sim::runtime::arrives_at_part(id, phase::arrived(before) == 0 ? 0 : phase::shape(before), shape);
-  if constexpr (std::is_same_v<Kind, m_arrive>) return 0;
+  sim::runtime::arrives_at_part(id, phase::arrived(before) == 0 ? 0 : phase::shape(before), shape, Aligned && !arrives);
+  if constexpr (arrives) return 0;
   const auto phases_since = [&](uint64_t word) { return (phase::over(word) - phase::over(before)) & phase::many; };
   uint64_t now = phase::with_arrival(before + here.none, operand) - here.none;
   while (phases_since(now) == 0) {

@@ -308,6 +308,7 @@ HEDDLE_PTX_INLINE bool i_isspacep(uint64_t address) {
   if constexpr (names_shared<void, M...>) return found == where_it_is::shared;
   if constexpr (has<m_global, M...>) return found == where_it_is::global;
   if constexpr (has<m_local, M...>) return found == where_it_is::local;
+  if constexpr (has<m_const, M...>) return found == where_it_is::constant;
   return false;
 }
 

@@ -94,8 +94,8 @@ void launch(const kernel& of, const sim::grid_shape& given, void* const* argumen
   sim::runtime::launch_grid(shape, of.body, bytes);
 }
 
-bool know_variable(const char* name, void* address, size_t bytes) {
-  known().variables.insert_or_assign(name, device_variable{address, bytes});
+bool know_variable(const char* name, void* address, size_t bytes, bool is_constant) {
+  known().variables.insert_or_assign(name, device_variable{address, bytes, is_constant});
   return true;
 }
 
@@ -221,6 +221,9 @@ where_it_is space_of(uint64_t address) {
   if (is_shared) return where_it_is::shared;
   if (sim::runtime::rank_in_cluster(reinterpret_cast<const void*>(address)) != sim::runtime::no_rank)
     return where_it_is::cluster;
+  for (const auto& [name, each] : known().variables)
+    if (each.is_constant && address - reinterpret_cast<uint64_t>(each.address) < each.bytes)
+      return where_it_is::constant;
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   constexpr uint64_t frames = uint64_t{64} << 10;
   const uint64_t above = address - reinterpret_cast<uint64_t>(here);

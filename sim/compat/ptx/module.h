@@ -34,9 +34,10 @@ void launch(const kernel& of, const sim::grid_shape& shape, void* const* argumen
 struct device_variable {
   void* address = nullptr;
   size_t bytes = 0;
+  bool is_constant = false;  ///< of the state space .const
 };
 /// True. `name` must stay.
-bool know_variable(const char* name, void* address, size_t bytes);
+bool know_variable(const char* name, void* address, size_t bytes, bool is_constant = false);
 device_variable variable_named(const char* name);
 // -- files that a program loads by itself. Their kernels and variables are known by "MODULE/NAME", where MODULE is hash_of() as 16 digits.
 
@@ -90,7 +91,13 @@ void* generic_of_shared(uint64_t address);
 uint64_t shared_of_generic(uint64_t address);
 /// The same byte of the block of this number in the cluster. (PTX ISA, "mapa".)
 uint64_t shared_of_cluster(uint64_t address, uint32_t rank);
-enum class where_it_is : uint8_t { global, shared, cluster, local };  ///< cluster: shared memory of another block of it
+enum class where_it_is : uint8_t {
+  global,
+  shared,
+  cluster,
+  local,
+  constant
+};  ///< cluster: shared memory of another block of it
 where_it_is space_of(uint64_t address);
 
 /// One of the sixteen barriers of the lane's block: its phase, counted from `none`, of which each byte is `fill`. Ends the run for a number beyond.

@@ -149,9 +149,18 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (!is_newest) old = (value_at(*at.in, cut) & scoped::bytes_of_mask[at.mask]) >> at.shift;
   races_.look(made, writes());
   message* const read = latest(*at.in, cut, at.mask);
-  if (read != nullptr) learning_.has_read(made, *read, known);
-  if (core_.explains()) tell_found(self, at, read, is_newest);
-  if (acquires(how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
+  const auto has_read = [&](const access& by) {
+    if (read != nullptr) learning_.has_read(by, *read, known);
+    if (core_.explains()) tell_found(self, at, read, is_newest);
+    if (acquires(by.how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
+  };
+  if (!next.unless_written || writes()) {
+    has_read(made);
+  } else {
+    operation failed = how;
+    failed.order = *next.unless_written;
+    has_read({self, mine, at, failed});
+  }
   if (!writes()) {
     if (mine.tso) known_.fence_host(mine);
     return old;

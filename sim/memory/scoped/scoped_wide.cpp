@@ -88,13 +88,15 @@ wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wi
   }
   lane_facts& mine = scoped::facts(self);
   const auto reach = static_cast<uint8_t>(how.reach);
+  operation read_as = how;
+  if (!writes && next.unless_written) read_as.order = *next.unless_written;
   for_each_part(mine, how.address, sizeof old, [&](const part& at) {
-    const access made{self, mine, at, how};
+    const access made{self, mine, at, read_as};
     races_.look(made, writes);
     message* const read = latest(*at.in, at.in->count - 1, at.mask);
     if (read != nullptr) learning_.has_read(made, *read, false);
     if (core_.explains()) tell_found(self, at, read, true);
-    if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, &at);
+    if (acquires(read_as.order)) learning_.acquire_pending(self, mine, reach, &at);
   });
   if (writes)
     for_each_part(mine, how.address, sizeof old, [&](const part& at) {

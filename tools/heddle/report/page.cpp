@@ -52,6 +52,7 @@ char letter_of(sim::operation_kind kind) {
     case active_mask:
       return 'c';
     case block_barrier:
+    case block_arrive:
     case cluster_arrive:
     case cluster_wait:
       return 'b';

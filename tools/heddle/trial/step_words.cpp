@@ -25,6 +25,8 @@ std::string deed_without_place(operation_kind kind, const std::string& text) {
       return "comes to a barrier of its wave";
     case operation_kind::block_barrier:
       return "comes to the barrier of its block";
+    case operation_kind::block_arrive:
+      return "arrives at the barrier of its block";
     case operation_kind::cluster_arrive:
       return "arrives at the barrier of its cluster";
     case operation_kind::cluster_wait:

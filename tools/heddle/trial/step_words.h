@@ -20,6 +20,12 @@ inline const char* waits_behind(const std::string& name) {
   return name.find(" lanes ") == std::string::npos ? " waits" : " wait";
 }
 
+/// " where it fails" behind a compare-exchange that acquires, which this one has not: it has failed with another order.
+inline std::string where_it_fails(const std::string& operation) {
+  const bool acquires = operation.find(" ac") != std::string::npos || operation.find(" seq_cst") != std::string::npos;
+  return operation.starts_with("compare-exchange") && acquires ? " where it fails" : "";
+}
+
 /// Whether it has read what memory of a device holds in the beginning, by the default of the setting `fill`.
 bool is_never_stored(const sim::run_record::step& one);
 

@@ -290,20 +290,20 @@ class teller {
   /// The store and the load over which the order would come, and what they lack.
   void tell_way(std::string_view edge) {
     const auto store = step_told_in(edge);
-    const size_t between = std::min(edge.find("is read by"), edge.find("is met by"));
-    const auto load = step_told_in(edge, between);
+    const auto load = step_told_in(edge, std::min(edge.find("is read by"), edge.find("is met by")));
     if (!store || !load || words_.step_at(*store) == nullptr || words_.step_at(*load) == nullptr) return;
     const bool lacks_release = edge.find("no release where") != std::string_view::npos;
     const bool lacks_acquire = edge.find("no acquire where") != std::string_view::npos;
     const run_record::step& lacking = *words_.step_at(lacks_acquire ? *load : *store);
-    add_step(*store, 0, lacks_release ? ": " + of_.texts[lacking.operation] + ", which publishes nothing" : "");
-    add_step(*load, 0, lacks_acquire ? ": " + of_.texts[lacking.operation] + ", which acquires nothing" : "");
+    const std::string& text = of_.texts[lacking.operation];
+    add_step(*store, 0, lacks_release ? ": " + text + ", which publishes nothing" : "");
+    add_step(*load, 0, lacks_acquire ? ": " + text + ", which acquires nothing" + where_it_fails(text) : "");
     const std::string place = words_.where(lacking);
     const std::string spot = place.empty() ? "step " + std::to_string(lacks_acquire ? *load : *store) : place;
     if (lacks_release || lacks_acquire)
       add(behind_all, 0,
-          std::string("missing: ") + (lacks_release ? "a release" : "an acquire") + " at " + spot + ", or a fence " +
-              (lacks_release ? "before" : "behind") + " it");
+          "missing: " + (lacks_release ? "a release" : "an acquire" + where_it_fails(text)) + " at " + spot +
+              ", or a fence " + (lacks_release ? "before" : "behind") + " it");
     else
       add(behind_all, 0,
           "missing: a scope that includes both, at " + spot + " or " + words_.where(*words_.step_at(*load)));
