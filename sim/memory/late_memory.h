@@ -77,8 +77,8 @@ struct search_notes {
   bool forgot = false;
   /// A lane has asked whether work has ended, and went on either way: ends are operations that others notice.
   bool asks_for_ends = false;
-  /// A lane has copies made beside it that no state tells of: in bulk, or by a function that is no kernel.
-  bool copies_beside = false;
+  /// What a lane has done that no state tells of: states that differ in it are taken for one, so that the search is no proof.
+  const char* untold = nullptr;
 
   /// What tells which operations are choices, as numbers; learn() adds it to what another one has noted.
   void tell(std::vector<uint64_t>& into) const {

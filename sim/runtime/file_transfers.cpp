@@ -325,8 +325,8 @@ ssize_t __wrap_sendto(int file, const void* data, size_t size_bytes, int flags, 
 
 ssize_t __wrap_sendmsg(int file, const msghdr* what, int flags) {
   HEDDLE_ON_FILE(file, [&] {
-    if (what->msg_controllen != 0 && execution::instance->core().notes != nullptr)
-      unsupported(*self, "sendmsg: a search does not see files and credentials that go with a message", from);
+    if (what->msg_controllen != 0)
+      no_state_tells("sendmsg: files and credentials that go with a message are no part of a state");
     return write_gathered(*self, {what->msg_iov, what->msg_iovlen}, from, [&](std::span<const std::byte> all) {
       return write_to({*self, "sendmsg", at, file, from}, how_to_write::by(flags), all,
                       [&] { return __real_sendmsg(file, what, flags | MSG_DONTWAIT | MSG_NOSIGNAL); })

@@ -127,9 +127,8 @@ int __wrap_pselect(int count, fd_set* to_read, fd_set* to_write, fd_set* with_ex
 int __real_epoll_ctl(int list, int what, int file, epoll_event* event);
 int __wrap_epoll_ctl(int list, int what, int file, epoll_event* event) {
   HEDDLE_ON_FILE(list, [&] {
-    if (what != EPOLL_CTL_DEL && event != nullptr && (event->events & (EPOLLET | EPOLLONESHOT)) != 0 &&
-        execution::instance->core().notes != nullptr)
-      unsupported(*self, "epoll_ctl: a search does not see what EPOLLET and EPOLLONESHOT have told already", from);
+    if (what != EPOLL_CTL_DEL && event != nullptr && (event->events & (EPOLLET | EPOLLONESHOT)) != 0)
+      no_state_tells("epoll_ctl with EPOLLET or EPOLLONESHOT: what the list has told already is no part of a state");
     const hidden_operands hidden(*self, reinterpret_cast<uintptr_t>(at.outgoing()));
     const entered inside(*self);
     answer made;

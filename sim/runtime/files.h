@@ -49,6 +49,12 @@ inline program_files& known_files() { return execution::instance->hosts().files;
   refuse(self, scheduler::verdict::unsupported, what, from);
 }
 
+/// A search goes on, and is no proof.
+inline void no_state_tells(const char* of_what) {
+  search_notes* const notes = execution::instance->core().notes;
+  if (notes != nullptr) notes->untold = of_what;
+}
+
 inline bool is_ready(int file, short events) {
   pollfd asked = {.fd = file, .events = events, .revents = 0};
   return __real_poll(&asked, 1, 0) != 0;

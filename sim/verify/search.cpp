@@ -203,9 +203,7 @@ class searching {
           "memory is given back that another lane may still access; that needs plain accesses as points (points=all)");
       return false;
     }
-    if (notes_.copies_beside)
-      deciding_.leave_out(
-          "copies beside a lane (cp.async.bulk, cp.async of C++): what they wait for is no part of a state");
+    if (notes_.untold != nullptr) deciding_.leave_out(notes_.untold);
     if (notes_.forgot && options_.needs_all_stores)
       deciding_.leave_out("a location has more stores that a lane may still read than are kept");
     return true;

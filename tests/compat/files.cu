@@ -56,11 +56,12 @@ bool wait_to_read(const std::string& how, int file, int timeout_ms) {
     timeval within = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
     return select(file + 1, &asked, nullptr, nullptr, timeout_ms < 0 ? nullptr : &within) == 1;
   }
-  if (how == "epoll") {
+  if (how == "epoll" || how == "edges") {
     const int list = epoll_create1(0);
     epoll_event wanted = {};
     wanted.events = EPOLLIN;
     wanted.data.fd = file;
+    if (how == "edges") wanted.events |= EPOLLET;
     if (list < 0 || epoll_ctl(list, EPOLL_CTL_ADD, file, &wanted) != 0) return false;
     epoll_event found = {};
     const bool any = epoll_wait(list, &found, 1, timeout_ms) == 1 && found.data.fd == file;
