@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -256,7 +257,7 @@ int by_call(const std::string& how, bool early) {
 /// What a program leaves for the system to take back when it ends.
 int left_open() {
   constexpr size_t mapped_bytes = size_t{64} << 20;
-  if (open("/dev/null", O_RDONLY) == -1 || memfd_create("left", 0) == -1) return 4;
+  if (open("/dev/null", O_RDONLY) == -1 || memfd_create("left", 0) == -1 || inotify_init() == -1) return 4;
   std::FILE* const closed = std::fopen("/dev/null", "r");
   if (closed == nullptr || std::fclose(closed) != 0) return 5;
   std::FILE* const left = std::fopen("/dev/null", "w");
