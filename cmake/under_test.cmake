@@ -152,7 +152,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       GOMP_loop_maybe_nonmonotonic_runtime_next
                       # sim/runtime/file_calls.cpp, file_transfers.cpp, file_waits.cpp
                       pipe pipe2 socketpair eventfd epoll_create epoll_create1 close dup dup2 dup3 shutdown
-                      fdopen splice tee sendfile vmsplice
+                      fdopen splice tee sendfile vmsplice fcntl fcntl64 setsockopt getsockopt ftruncate ftruncate64 fstat
                       read __read_chk readv recv __recv_chk recvfrom recvmsg eventfd_read accept accept4 write writev send sendto sendmsg eventfd_write
                       poll __poll_chk ppoll select pselect epoll_ctl epoll_wait epoll_pwait
                       # sim/runtime/endless_calls.cpp
@@ -230,7 +230,7 @@ foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ung
                       posix_memalign memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
-                      getenv setenv _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+                      getenv setenv _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv mmap mmap64 munmap mremap mprotect memfd_create shm_open mkstemp inotify_init inotify_init1 signalfd vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
   target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
 endforeach()
 # It stands before the libraries whose calls it takes, which may be the only ones that make them.

@@ -10,6 +10,7 @@
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/program_memory.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,14 @@ namespace {
     HEDDLE_SERVE(#name, heddle_kernel_##name arguments)  \
     return __real_##name arguments;                      \
   }
+// The same of one that looks at, or changes, what a search has to be told.
+#define HEDDLE_SERVED_TOLD(type, name, parameters, arguments, told) \
+  type __real_##name parameters;                                    \
+  type __wrap_##name parameters {                                   \
+    HEDDLE_SERVE(#name, heddle_kernel_##name arguments)             \
+    told;                                                           \
+    return __real_##name arguments;                                 \
+  }
 // The same where the simulator sees the memory that a host thread gives to it.
 #define HEDDLE_SERVED_HOST(type, name, parameters, arguments) \
   type __wrap_##name parameters {                             \
@@ -69,13 +78,13 @@ namespace {
     return __real_##name arguments;                           \
   }
 
-// The same of one that changes the process.
+// The same of one that changes, or looks at, the process or what files hold.
 #define HEDDLE_CHANGES(type, name, parameters, arguments, changes) \
   type __real_##name parameters;                                   \
   type __wrap_##name parameters {                                  \
     if (runtime::is_device()) [[unlikely]]                         \
       runtime::refuse_call(#name, heddle_kernel_not_served);       \
-    changes();                                                     \
+    changes;                                                       \
     return __real_##name arguments;                                \
   }
 
@@ -104,14 +113,17 @@ extern "C" {
 
 HEDDLE_SERVED(int, puts, (const char* text), (text))
 HEDDLE_SERVED_HOST(int, fputs, (const char* text, FILE* to), (text, to))
-HEDDLE_SERVED(int, fputc, (int character, FILE* to), (character, to))
-HEDDLE_SERVED(int, fgetc, (FILE * from), (from))
+HEDDLE_SERVED_TOLD(int, fputc, (int character, FILE* to), (character, to),
+                   heddle_host_writes_stream(to, &character, sizeof character))
+HEDDLE_SERVED_TOLD(int, fgetc, (FILE * from), (from), heddle_host_reads_stream(from, 1))
 HEDDLE_SERVED_HOST(char*, fgets, (char* line, int size, FILE* from), (line, size, from))
-HEDDLE_SERVED(int, ungetc, (int character, FILE* to), (character, to))
+HEDDLE_SERVED_TOLD(int, ungetc, (int character, FILE* to), (character, to),
+                   heddle_host_reads_stream(to, static_cast<unsigned>(character)))
 
 int __real_putc(int character, FILE* to);
 int __wrap_putc(int character, FILE* to) {
   HEDDLE_SERVE("putc", heddle_kernel_fputc(character, to))
+  heddle_host_writes_stream(to, &character, sizeof character);
   return __real_putc(character, to);
 }
 int __real_putchar(int character);
@@ -122,11 +134,13 @@ int __wrap_putchar(int character) {
 int __real_getc(FILE* from);
 int __wrap_getc(FILE* from) {
   HEDDLE_SERVE("getc", heddle_kernel_fgetc(from))
+  heddle_host_reads_stream(from, 1);
   return __real_getc(from);
 }
 int __real_getchar();
 int __wrap_getchar() {
   HEDDLE_SERVE("getchar", heddle_kernel_fgetc(stdin))
+  heddle_host_reads_stream(stdin, 1);
   return __real_getchar();
 }
 
@@ -135,6 +149,7 @@ int __wrap_getchar() {
 int __real_vfprintf(FILE* to, const char* format, va_list from);
 int __wrap_vfprintf(FILE* to, const char* format, va_list from) {
   HEDDLE_SERVE("fprintf", heddle_kernel_vfprintf(to, format, from))
+  heddle_host_prints(to, format, from);
   return __real_vfprintf(to, format, from);
 }
 int __wrap_vprintf(const char* format, va_list from) {
@@ -210,14 +225,16 @@ int __wrap_fclose(FILE* file) {
 }
 HEDDLE_SERVED_HOST(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
 HEDDLE_SERVED_HOST(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
-HEDDLE_SERVED(int, fseek, (FILE * file, long offset, int origin), (file, offset, origin))
-HEDDLE_SERVED(long, ftell, (FILE * file), (file))
+HEDDLE_SERVED_TOLD(int, fseek, (FILE * file, long offset, int origin), (file, offset, origin),
+                   heddle_host_reads_stream(file, static_cast<size_t>(offset)))
+HEDDLE_SERVED_TOLD(long, ftell, (FILE * file), (file), heddle_host_looks_at_stream(file))
 HEDDLE_SERVED(int, fflush, (FILE * file), (file))
-HEDDLE_SERVED(int, feof, (FILE * file), (file))
-HEDDLE_SERVED(int, ferror, (FILE * file), (file))
-HEDDLE_SERVED(void, clearerr, (FILE * file), (file))
-HEDDLE_SERVED(int, remove, (const char* path), (path))
-HEDDLE_SERVED(int, rename, (const char* before, const char* after), (before, after))
+HEDDLE_SERVED_TOLD(int, feof, (FILE * file), (file), heddle_host_looks_at_stream(file))
+HEDDLE_SERVED_TOLD(int, ferror, (FILE * file), (file), heddle_host_looks_at_stream(file))
+HEDDLE_SERVED_TOLD(void, clearerr, (FILE * file), (file), heddle_host_reads_stream(file, 0))
+HEDDLE_SERVED_TOLD(int, remove, (const char* path), (path), heddle_host_changes_files("remove", path))
+HEDDLE_SERVED_TOLD(int, rename, (const char* before, const char* after), (before, after),
+                   heddle_host_changes_files(before, after))
 
 // -- memory: that of nvcc and hipcc without a client --------------------------------------------------------------------------------------
 
@@ -281,7 +298,7 @@ HEDDLE_OF_THE_HOST(FILE*, freopen, (const char* path, const char* mode, FILE* fi
 HEDDLE_OPENS(FILE*, tmpfile, (), (), heddle_host_opened_stream)
 HEDDLE_OF_THE_HOST(int, fileno, (FILE * file), (file))
 HEDDLE_OF_THE_HOST(int, setvbuf, (FILE * file, char* buffer, int mode, size_t size), (file, buffer, mode, size))
-HEDDLE_OF_THE_HOST(void, rewind, (FILE * file), (file))
+HEDDLE_CHANGES(void, rewind, (FILE * file), (file), heddle_host_reads_stream(file, 0))
 HEDDLE_OF_THE_HOST(void, perror, (const char* text), (text))
 ssize_t __real_getline(char** line, size_t* size, FILE* from);
 ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
@@ -295,30 +312,36 @@ ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
     runtime::release_in_program(*line);
     *line = static_cast<char*>(grows);
   }
+  heddle_host_reads_stream(from, 1);
   return __real_getline(line, size, from);
 }
 HEDDLE_OPENS(int, creat, (const char* path, mode_t mode), (path, mode), heddle_host_opened)
 HEDDLE_OPENS(int, memfd_create, (const char* name, unsigned flags), (name, flags), heddle_host_opened)
 HEDDLE_OPENS(int, shm_open, (const char* name, int flags, mode_t mode), (name, flags, mode), heddle_host_opened)
 HEDDLE_OPENS(int, mkstemp, (char* path), (path), heddle_host_opened)
+HEDDLE_OPENS(int, inotify_init, (), (), heddle_host_opened)
+HEDDLE_OPENS(int, inotify_init1, (int flags), (flags), heddle_host_opened)
+HEDDLE_OPENS(int, signalfd, (int file, const sigset_t* signals, int flags), (file, signals, flags), heddle_host_opened)
 HEDDLE_OF_FILES(int, close, (int file), (file))
 HEDDLE_OF_FILES(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))
-HEDDLE_OF_THE_HOST(off_t, lseek, (int file, off_t offset, int origin), (file, offset, origin))
-HEDDLE_OF_THE_HOST(int, unlink, (const char* path), (path))
-HEDDLE_OF_THE_HOST(int, mkdir, (const char* path, mode_t mode), (path, mode))
-HEDDLE_OF_THE_HOST(int, rmdir, (const char* path), (path))
-HEDDLE_OF_THE_HOST(DIR*, opendir, (const char* path), (path))
-HEDDLE_OF_THE_HOST(char*, getenv, (const char* name), (name))
+HEDDLE_CHANGES(off_t, lseek, (int file, off_t offset, int origin), (file, offset, origin),
+               heddle_host_reads_file(file, static_cast<size_t>(offset)))
+HEDDLE_CHANGES(int, unlink, (const char* path), (path), heddle_host_changes_files("unlink", path))
+HEDDLE_CHANGES(int, mkdir, (const char* path, mode_t mode), (path, mode), heddle_host_changes_files("mkdir", path))
+HEDDLE_CHANGES(int, rmdir, (const char* path), (path), heddle_host_changes_files("rmdir", path))
+HEDDLE_CHANGES(DIR*, opendir, (const char* path), (path), heddle_host_looks_at_files())
+HEDDLE_CHANGES(char*, getenv, (const char* name), (name), heddle_host_looks_at_environment())
 HEDDLE_CHANGES(int, setenv, (const char* name, const char* value, int replace), (name, value, replace),
-               heddle_host_changes_environment)
-HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
-HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
+               heddle_host_changes_environment(name, value))
+HEDDLE_CHANGES(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin),
+               heddle_host_reads_stream(file, static_cast<size_t>(offset)))
+HEDDLE_CHANGES(off_t, ftello, (FILE * file), (file), heddle_host_looks_at_stream(file))
 HEDDLE_OF_FILES(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
 HEDDLE_OF_FILES(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
-HEDDLE_OF_THE_HOST(int, access, (const char* path, int mode), (path, mode))
-HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, found))
-HEDDLE_CHANGES(int, chdir, (const char* path), (path), heddle_host_changes_folder)
-HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
+HEDDLE_CHANGES(int, access, (const char* path, int mode), (path, mode), heddle_host_looks_at_files())
+HEDDLE_CHANGES(int, stat, (const char* path, struct stat* found), (path, found), heddle_host_looks_at_files())
+HEDDLE_CHANGES(int, chdir, (const char* path), (path), heddle_host_changes_folder(path))
+HEDDLE_CHANGES(char*, getcwd, (char* path, size_t size), (path, size), heddle_host_looks_at_folder())
 HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
 HEDDLE_OF_FILES(int, pipe, (int ends[2]), (ends))
 HEDDLE_OF_FILES(int, dup, (int file), (file))
@@ -327,7 +350,8 @@ HEDDLE_OF_THE_HOST(void*, dlopen, (const char* path, int mode), (path, mode))
 // With 64 bits for a file's size asked for.
 HEDDLE_OPENS(FILE*, tmpfile64, (), (), heddle_host_opened_stream)
 HEDDLE_OF_THE_HOST(FILE*, freopen64, (const char* path, const char* mode, FILE* file), (path, mode, file))
-HEDDLE_OF_THE_HOST(int, vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
+HEDDLE_CHANGES(int, vfscanf, (FILE * from, const char* format, va_list to), (from, format, to),
+               heddle_host_reads_stream(from, 1))
 
 // The mode is not looked at without O_CREAT or O_TMPFILE.
 #define HEDDLE_OPEN(name)                                        \
@@ -349,6 +373,7 @@ int __wrap___isoc99_scanf(const char* format, ...) {
     runtime::refuse_call("scanf", heddle_kernel_not_served);
   va_list to;
   va_start(to, format);
+  heddle_host_reads_stream(stdin, 1);
   const int taken = __real___isoc99_vfscanf(stdin, format, to);
   va_end(to);
   return taken;
@@ -358,11 +383,13 @@ int __wrap___isoc99_fscanf(FILE* from, const char* format, ...) {
     runtime::refuse_call("fscanf", heddle_kernel_not_served);
   va_list to;
   va_start(to, format);
+  heddle_host_reads_stream(from, 1);
   const int taken = __real___isoc99_vfscanf(from, format, to);
   va_end(to);
   return taken;
 }
-HEDDLE_OF_THE_HOST(int, __isoc99_vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
+HEDDLE_CHANGES(int, __isoc99_vfscanf, (FILE * from, const char* format, va_list to), (from, format, to),
+               heddle_host_reads_stream(from, 1))
 
 // NOLINTEND(bugprone-reserved-identifier)
 

@@ -4,6 +4,10 @@
 #include <string>
 
 namespace heddle::sim {
+namespace {
+constexpr const char* untold =
+    "copies beside a lane (cp.async.bulk, cp.async of C++): what they wait for is no part of a state";
+}  // namespace
 
 uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body& how_to_run) {
   core_.check_host_stacks(self);
@@ -31,7 +35,7 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   std::memcpy(performs.body, &what, sizeof what);
   ++by.runs->bulk_copies;
   if (what.complete == nullptr || what.async) in_groups_.push_back(fresh.id);
-  if (core_.notes != nullptr) core_.notes->copies_beside = true;
+  if (core_.notes != nullptr) core_.notes->untold = untold;
   core_.enabled.fair.live(fresh);
   core_.enable(performs);
   return issued_;
@@ -60,7 +64,7 @@ bool bulk_copies::block_is_live(const wave& of) const {
 void* bulk_copies::memory_of(const lane& self, const void* key, size_t size_bytes) {
   for (size_t n = 0; n < memory_used_; ++n)
     if (memory_[n].lane == self.id && memory_[n].key == key) return memory_[n].bytes.data();
-  if (core_.notes != nullptr) core_.notes->copies_beside = true;
+  if (core_.notes != nullptr) core_.notes->untold = untold;
   if (memory_used_ == memory_.size()) memory_.emplace_back();
   lane_memory& fresh = memory_[memory_used_++];
   fresh.lane = self.id;

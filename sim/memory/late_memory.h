@@ -10,6 +10,7 @@
 #include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/machine/operation.h>
+#include <heddle/sim/memory/outside_calls.h>
 #include <heddle/sim/memory/quiet_words.h>
 
 #include <cstddef>
@@ -80,8 +81,14 @@ struct search_notes {
   bool forgot = false;
   /// A lane has asked whether work has ended, and went on either way: ends are operations that others notice.
   bool asks_for_ends = false;
-  /// A lane has copies made beside it that no state tells of: in bulk, or by a function that is no kernel.
-  bool copies_beside = false;
+  /// What a lane has done that no state tells of: states that differ in it are taken for one, so that the search is no proof.
+  const char* untold = nullptr;
+  outside_calls outside;
+  const char* why_no_proof() const {
+    if (untold != nullptr || outside.are_ordered()) return untold;
+    return "several threads use a file, the environment or random numbers of the C library: the order of these calls "
+           "is no choice";
+  }
 
   /// What tells which operations are choices, as numbers; learn() adds it to what another one has noted.
   void tell(std::vector<uint64_t>& into) const {
@@ -89,11 +96,13 @@ struct search_notes {
     into.push_back(compared.size());
     for (const void* each : compared) into.push_back(reinterpret_cast<uintptr_t>(each));
     quiet.tell(into);
+    outside.tell(into);
   }
   void learn(const std::vector<uint64_t>& from, size_t& at) {
     asks_for_ends = from[at++] != 0 || asks_for_ends;
     for (uint64_t left = from[at++]; left != 0; --left) compared.insert(reinterpret_cast<const void*>(from[at++]));
     quiet.learn(from, at);
+    outside.learn(from, at);
   }
 };
 

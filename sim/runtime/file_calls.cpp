@@ -5,10 +5,12 @@
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/files.h>
 #include <heddle/sim/runtime/program_memory.h>
+#include <stdarg.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -149,6 +151,59 @@ int __wrap_dup3(int file, int number, int flags) {
 int __real_dup2(int file, int number);
 int __wrap_dup2(int file, int number) {
   return host_thread() == nullptr || file == number ? __real_dup2(file, number) : __wrap_dup3(file, number, 0);
+}
+
+// -- flags and sizes ---------------------------------------------------------------------------------------------------------------------
+
+static int control(int file, int what, void* given) {
+  lane* const self = host_thread();
+  const int result = __real_fcntl(file, what, given);
+  if (self == nullptr || result == -1) return result;
+  if (what == F_GETFL || what == F_GETFD) heddle_host_looks_at_flags(file);
+  if (what == F_SETFL || what == F_SETFD)
+    heddle_host_changes_flags(file, static_cast<unsigned>(what), reinterpret_cast<uintptr_t>(given));
+  if (what != F_DUPFD && what != F_DUPFD_CLOEXEC) return result;
+  if (const end of = known_files().find(file)) {
+    const entered inside(*self);
+    known_files().add_copy(result, of);
+    return result;
+  }
+  return heddle_host_opened(result);
+}
+// What stands behind `what` is a number, an address, or nothing.
+#define HEDDLE_CONTROL(name)                   \
+  int __wrap_##name(int file, int what, ...) { \
+    va_list more;                              \
+    va_start(more, what);                      \
+    void* const given = va_arg(more, void*);   \
+    va_end(more);                              \
+    return control(file, what, given);         \
+  }
+HEDDLE_CONTROL(fcntl)
+HEDDLE_CONTROL(fcntl64)
+
+int __real_setsockopt(int file, int level, int name, const void* to, socklen_t length);
+int __wrap_setsockopt(int file, int level, int name, const void* to, socklen_t length) {
+  if (host_thread() != nullptr)
+    heddle_host_changes_flags(file, uint64_t{static_cast<unsigned>(level)} << 32 | static_cast<unsigned>(name),
+                              length >= sizeof(int) ? static_cast<unsigned>(*static_cast<const int*>(to)) : 0);
+  return __real_setsockopt(file, level, name, to, length);
+}
+int __real_getsockopt(int file, int level, int name, void* to, socklen_t* length);
+int __wrap_getsockopt(int file, int level, int name, void* to, socklen_t* length) {
+  if (host_thread() != nullptr) heddle_host_looks_at_flags(file);
+  return __real_getsockopt(file, level, name, to, length);
+}
+int __real_ftruncate(int file, off_t size_bytes);
+int __wrap_ftruncate(int file, off_t size_bytes) {
+  if (host_thread() != nullptr) heddle_host_changes_size(file, static_cast<uint64_t>(size_bytes));
+  return __real_ftruncate(file, size_bytes);
+}
+int __wrap_ftruncate64(int file, off_t size_bytes) { return __wrap_ftruncate(file, size_bytes); }
+int __real_fstat(int file, struct stat* found);
+int __wrap_fstat(int file, struct stat* found) {
+  if (host_thread() != nullptr) heddle_host_looks_at_files();
+  return __real_fstat(file, found);
 }
 
 // -- what goes past reads and writes -----------------------------------------------------------------------------------------------------

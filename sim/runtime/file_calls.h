@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -29,7 +30,23 @@ FILE* heddle_host_closed_stream(FILE* stream);
 void* heddle_host_mapped(void* memory, size_t size_bytes);
 void* heddle_host_unmapped(void* memory, size_t size_bytes);
 
+// To be called before a host thread looks at, or changes, what is no memory of the run: what files hold, the place in one. A search keeps it
+// (sim/memory/outside_calls.h).
+void heddle_host_looks_at_files();
+void heddle_host_changes_files(const char* call, const char* path);
+void heddle_host_looks_at_stream(FILE* stream);
+void heddle_host_reads_stream(FILE* stream, size_t how_much);
+void heddle_host_writes_stream(FILE* stream, const void* data, size_t size_bytes);
+void heddle_host_prints(FILE* stream, const char* format, va_list from);
+void heddle_host_reads_file(int file, size_t size_bytes);
+void heddle_host_writes_file(int file, const void* data, size_t size_bytes);
+void heddle_host_looks_at_flags(int file);
+void heddle_host_changes_flags(int file, uint64_t which, uint64_t to);
+void heddle_host_changes_size(int file, uint64_t size_bytes);
+void heddle_host_looks_at_environment();
+
 // To be called before a host thread changes the environment, or the folder, of the process: the run gives it back.
-void heddle_host_changes_environment();
-void heddle_host_changes_folder();
+void heddle_host_changes_environment(const char* name, const char* value);
+void heddle_host_changes_folder(const char* path);
+void heddle_host_looks_at_folder();
 }

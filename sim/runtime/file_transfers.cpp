@@ -225,6 +225,7 @@ ssize_t __real_read(int file, void* to, size_t size_bytes);
 ssize_t __wrap_read(int file, void* to, size_t size_bytes) {
   HEDDLE_ON_FILE(file, read_some({*self, "read", at, file, from}, 0, to, size_bytes))
   HEDDLE_STUCK_IF_READ_WAITS("read", file, size_bytes != 0);
+  heddle_host_reads_file(file, size_bytes);
   return fill_memory(to, size_bytes, HEDDLE_CALLER, [&](void* bytes) { return __real_read(file, bytes, size_bytes); });
 }
 
@@ -238,6 +239,7 @@ ssize_t __wrap___read_chk(int file, void* to, size_t size_bytes, size_t room_byt
 ssize_t __wrap_readv(int file, const iovec* to, int count) {
   HEDDLE_ON_FILE(file, read_some({*self, "readv", at, file, from}, 0, {to, static_cast<size_t>(count)}, nullptr))
   HEDDLE_STUCK_IF_READ_WAITS("readv", file, true);
+  heddle_host_reads_file(file, static_cast<size_t>(count));
   return readv_into(file, {to, static_cast<size_t>(count)}, HEDDLE_CALLER);
 }
 
@@ -297,6 +299,7 @@ int __wrap_accept4(int file, sockaddr* address, socklen_t* length, int flags) {
 ssize_t heddle_host_write(int file, const void* data, size_t size_bytes) {
   HEDDLE_ON_FILE(file, write_memory_of({*self, "write", at, file, from}, {}, data, size_bytes))
   have_memory_read(data, size_bytes, HEDDLE_CALLER);
+  heddle_host_writes_file(file, data, size_bytes);
   return __real_write(file, data, size_bytes);
 }
 
@@ -306,7 +309,10 @@ ssize_t __wrap_writev(int file, const iovec* parts, int count) {
                  write_gathered(*self, {parts, static_cast<size_t>(count)}, from, [&](std::span<const std::byte> all) {
                    return write_all({*self, "writev", at, file, from}, {}, all.data(), all.size());
                  }))
-  for (int n = 0; n < count; ++n) have_memory_read(parts[n].iov_base, parts[n].iov_len, HEDDLE_CALLER);
+  for (int n = 0; n < count; ++n) {
+    have_memory_read(parts[n].iov_base, parts[n].iov_len, HEDDLE_CALLER);
+    heddle_host_writes_file(file, parts[n].iov_base, parts[n].iov_len);
+  }
   return __real_writev(file, parts, count);
 }
 
@@ -325,8 +331,8 @@ ssize_t __wrap_sendto(int file, const void* data, size_t size_bytes, int flags, 
 
 ssize_t __wrap_sendmsg(int file, const msghdr* what, int flags) {
   HEDDLE_ON_FILE(file, [&] {
-    if (what->msg_controllen != 0 && execution::instance->core().notes != nullptr)
-      unsupported(*self, "sendmsg: a search does not see files and credentials that go with a message", from);
+    if (what->msg_controllen != 0)
+      no_state_tells("sendmsg: files and credentials that go with a message are no part of a state");
     return write_gathered(*self, {what->msg_iov, what->msg_iovlen}, from, [&](std::span<const std::byte> all) {
       return write_to({*self, "sendmsg", at, file, from}, how_to_write::by(flags), all,
                       [&] { return __real_sendmsg(file, what, flags | MSG_DONTWAIT | MSG_NOSIGNAL); })

@@ -71,7 +71,7 @@ int wait_for_list(const waiting_call& call, int list, std::span<epoll_event> eve
   const auto look = [&] {
     // Before what is told once is told.
     if (const end of = known_files().find(list))
-      for (const int each : of.of->interest) acquire_ready(call.self, each);
+      for (const auto& each : of.of->interests) acquire_ready(call.self, each.file);
     found = answer::of([&] { return __real_epoll_wait(list, events.data(), static_cast<int>(events.size()), 0); });
     return found.result != 0;
   };
@@ -127,17 +127,16 @@ int __wrap_pselect(int count, fd_set* to_read, fd_set* to_write, fd_set* with_ex
 int __real_epoll_ctl(int list, int what, int file, epoll_event* event);
 int __wrap_epoll_ctl(int list, int what, int file, epoll_event* event) {
   HEDDLE_ON_FILE(list, [&] {
-    if (what != EPOLL_CTL_DEL && event != nullptr && (event->events & (EPOLLET | EPOLLONESHOT)) != 0 &&
-        execution::instance->core().notes != nullptr)
-      unsupported(*self, "epoll_ctl: a search does not see what EPOLLET and EPOLLONESHOT have told already", from);
+    if (what != EPOLL_CTL_DEL && event != nullptr && (event->events & (EPOLLET | EPOLLONESHOT)) != 0)
+      no_state_tells("epoll_ctl with EPOLLET or EPOLLONESHOT: what the list has told already is no part of a state");
     const hidden_operands hidden(*self, reinterpret_cast<uintptr_t>(at.outgoing()));
     const entered inside(*self);
     answer made;
     give_object(*self, 1, make_operation(operation_kind::give_notice, at.incoming(), 1, from), [&] {
       made = answer::of([&] { return __real_epoll_ctl(list, what, file, event); });
       if (made.result != 0) return made.error;
-      std::erase(at.of->interest, file);
-      if (what != EPOLL_CTL_DEL) at.of->interest.push_back(file);
+      std::erase_if(at.of->interests, [&](const auto& each) { return each.file == file; });
+      if (what != EPOLL_CTL_DEL) at.of->interests.push_back({file, event->events, event->data.u64});
       return 0;
     });
     return static_cast<int>(made.given());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ int __real_poll(pollfd* files, nfds_t count, int timeout_ms);
 int __real_select(int count, fd_set* to_read, fd_set* to_write, fd_set* with_exceptions, timeval* timeout);
 int __real_epoll_wait(int file, epoll_event* events, int count, int timeout_ms);
 int __real_close(int file);
+int __real_fcntl(int file, int what, ...);
 int __real_dup(int file);
 FILE* __real_fdopen(int file, const char* mode);
 int __real_pipe(int* files);
@@ -49,12 +51,18 @@ inline program_files& known_files() { return execution::instance->hosts().files;
   refuse(self, scheduler::verdict::unsupported, what, from);
 }
 
+/// A search goes on, and is no proof.
+inline void no_state_tells(const char* of_what) {
+  search_notes* const notes = execution::instance->core().notes;
+  if (notes != nullptr) notes->untold = of_what;
+}
+
 inline bool is_ready(int file, short events) {
   pollfd asked = {.fd = file, .events = events, .revents = 0};
   return __real_poll(&asked, 1, 0) != 0;
 }
 inline bool may_wait(int file) {
-  const int flags = fcntl(file, F_GETFL);
+  const int flags = __real_fcntl(file, F_GETFL);
   return flags != -1 && (flags & O_NONBLOCK) == 0;
 }
 
@@ -86,7 +94,7 @@ struct waited_words {
     }
     add(of.incoming());
     if (of.of->kind == file_kind::interest_list) {
-      for (const int each : of.of->interest) add_file(each, POLLIN | POLLOUT);
+      for (const auto& each : of.of->interests) add_file(each.file, POLLIN | POLLOUT);
       return;
     }
     if ((events & POLLOUT) != 0) add(of.outgoing());
@@ -99,7 +107,7 @@ inline void acquire_ready(lane& self, int file) {
   if (!of || !is_ready(file, POLLIN)) return;
   acquire_from(self, of.incoming());
   if (of.of->kind == file_kind::interest_list)
-    for (const int each : of.of->interest) acquire_ready(self, each);
+    for (const auto& each : of.of->interests) acquire_ready(self, each.file);
 }
 
 /// Blocks the lane, at most until `moment`, until `look()`, which is no wait, has an answer: false only where the time is over.
@@ -173,10 +181,13 @@ inline void tell_others(lane& self, const void* word) {
 }  // namespace heddle::sim::runtime
 
 // A call by host code on a file of the run; `at` is the end that it is.
-#define HEDDLE_ON_FILE(file, ...)                                    \
-  if (lane* const self = host_thread(); self != nullptr) {           \
-    const caller from = HEDDLE_CALLER;                               \
-    if (const end at = known_files().find(file)) return __VA_ARGS__; \
+#define HEDDLE_ON_FILE(file, ...)                          \
+  if (lane* const self = host_thread(); self != nullptr) { \
+    const caller from = HEDDLE_CALLER;                     \
+    if (const end at = known_files().find(file)) {         \
+      heddle_host_looks_at_flags(file);                    \
+      return __VA_ARGS__;                                  \
+    }                                                      \
   }
 // A read of another file by any lane: the run ends where it would wait.
 #define HEDDLE_STUCK_IF_READ_WAITS(call, file, also)                                  \

@@ -32,6 +32,9 @@ constexpr int as_c11(int result) {
 
 /// There is no call that asks a mutex for its kind; glibc keeps it where PTHREAD_MUTEX_INITIALIZER puts it.
 inline mutex_kind kind_of(const pthread_mutex_t& mutex) {
+  constexpr int robust = 16;
+  if ((mutex.__data.__kind & robust) != 0) [[unlikely]]
+    execution::instance->hosts().mutexes.is_robust(&mutex);
   switch (mutex.__data.__kind & 3) {
     case PTHREAD_MUTEX_RECURSIVE:
       return mutex_kind::recursive;

@@ -80,7 +80,7 @@ void run_thread(void* given) {
   auto* const body = static_cast<thread_body*>(given);
   run_routine(body);
   execution::current->forget_own_object();
-  runtime::end_values_of_thread();
+  runtime::end_thread();
   lane& self = *execution::current;
   const runtime::entered inside(self);
   if (body->result != nullptr) facts_of(*self.of).result = body->result;
@@ -258,7 +258,16 @@ HEDDLE_IN_RUN_QUIETLY(pthread_t, pthread_self, (), (), thread_of(*execution::cur
     body->result = result;
     _Unwind_ForcedUnwind(&body->thrown, unwind_frame, body);
   }
-  runtime::end_values_of_thread();
+  {
+    // Whether it is the last one it asks here.
+    const runtime::caller from = HEDDLE_CALLER;
+    const runtime::entered inside(*self);
+    execution::instance->core().note_question_of_end();
+    const uint64_t& ended = self->of->ended;
+    runtime::try_object(*self, runtime::make_operation(operation_kind::join, &ended, sizeof ended, from), nullptr,
+                        [] { return true; });
+  }
+  runtime::end_thread();
   execution::instance->end_host(*self);
 }
 

@@ -78,6 +78,31 @@ void end_other_hosts(const lane& self) {
   }
 }
 
+/// Whether no other host thread is left; then it comes behind all of them, as exit() does that the last one calls (POSIX, pthread_exit).
+bool is_last_of_program(lane& self) {
+  heddle::sim::run_core& core = execution::instance->core();
+  const auto is_host = [](const lane& one) { return one.of->host && !one.of->copies; };
+  // As long as the main thread has not called pthread_exit(), no other one is the last.
+  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
+    const lane& each = core.threads.lanes[n];
+    if (&each != &self && is_host(each) && each.state != heddle::sim::lane_state::ended) return false;
+  }
+  for (size_t n = 0; core.late != nullptr && n < core.threads.lanes_used; ++n) {
+    const lane& each = core.threads.lanes[n];
+    if (&each != &self && is_host(each)) core.late->acquire_object(self, &each.of->ended);
+  }
+  return true;
+}
+
+/// What is to be called when the program ends, the last one first.
+void call_at_exit() {
+  while (true) {
+    const ending_call next = next_of_program();
+    if (next.call == nullptr) break;
+    next.call(next.object);
+  }
+}
+
 }  // namespace
 
 namespace heddle::sim::runtime {
@@ -99,6 +124,18 @@ void end_values_of_thread() {
   }
 }
 
+void end_thread() {
+  end_values_of_thread();
+  lane& self = *execution::current;
+  {
+    const entered inside(self);
+    execution& here = *execution::instance;
+    here.hosts().mutexes.check_end_of(here.core(), self);
+    if (!is_program() || !is_last_of_program(self)) return;
+  }
+  call_at_exit();
+}
+
 bool call_behind_thread(void (*call)(void* object), void* object) {
   lane* const self = execution::current;
   if (self == nullptr) return false;
@@ -109,11 +146,7 @@ bool call_behind_thread(void (*call)(void* object), void* object) {
 
 void end_program_values() {
   end_values_of_thread();
-  while (true) {
-    const ending_call next = next_of_program();
-    if (next.call == nullptr) break;
-    next.call(next.object);
-  }
+  call_at_exit();
 }
 
 void end_program() {

@@ -10,6 +10,8 @@ namespace heddle::sim::runtime {
 
 /// The calling thread ends: destroys its thread-local variables and the values of its keys. Calls code under test.
 void end_values_of_thread();
+/// The same; the last thread of a program whose main thread has called pthread_exit() ends the program.
+void end_thread();
 /// Has this called when the calling thread has ended, and its thread-local variables are gone; the last one first. False outside of runs.
 bool call_behind_thread(void (*call)(void* object), void* object);
 /// The program ends, on the calling thread: calls what is to be called then, the last one first.

@@ -26,6 +26,8 @@ struct host_objects {
   thread_local_values values;
   /// By thread: what a call of the C library has brought, before the thread has its turn to store it.
   std::map<uint32_t, std::vector<std::byte>> in_transfer;
+  /// In a search: all that the run has changed outside of its memory, and looks at (outside_calls.h), as a hash.
+  uint64_t changed_outside = 0;
   std::byte* bytes_in_transfer(uint32_t lane, size_t size_bytes) {
     std::vector<std::byte>& bytes = in_transfer[lane];
     bytes.resize(size_bytes);
@@ -34,7 +36,7 @@ struct host_objects {
 
   bool empty() const {
     return mutexes.empty() && notices.empty() && threads.empty() && files.empty() && left.empty() &&
-           in_transfer.empty();
+           in_transfer.empty() && changed_outside == 0;
   }
   void clear() {
     mutexes.clear();
@@ -43,6 +45,7 @@ struct host_objects {
     if (!files.empty()) files.clear();
     if (!left.empty()) left.clear();
     in_transfer.clear();
+    changed_outside = 0;
   }
   bool visit_state(state_reader& to) const {
     return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) &&

@@ -46,6 +46,19 @@ void mutex_table::misused(run_core& core, lane& self, const char* does, const vo
   core.end(self, scheduler::verdict::assertion, why);
 }
 
+void mutex_table::check_end_of(run_core& core, lane& self) const {
+  for (const void* each : robust_) {
+    const holder* const held = holder_of(each);
+    if (held == nullptr || held->who != &self) continue;
+    std::string why;
+    core.aside(self, [&] {
+      why = "a thread ends while it holds the robust mutex at " + describe_location(core.map.heap, each) + ", since " +
+            source_of(held->calls).where() + ": that the next one is told so (EOWNERDEAD) is not simulated";
+    });
+    core.end(self, scheduler::verdict::unsupported, why);
+  }
+}
+
 bool mutex_table::visit_state(state_reader& to) const {
   std::vector<std::pair<const void*, const holder*>> sorted;
   for (const auto& [mutex, held] : holders_) sorted.emplace_back(mutex, &held);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace heddle::sim {
 
@@ -23,7 +24,10 @@ class mutex_table {
     uint64_t depth = 0;
   };
 
-  void clear() { holders_.clear(); }
+  void clear() {
+    holders_.clear();
+    robust_.clear();
+  }
   bool empty() const { return holders_.empty(); }
 
   enum class answer : uint8_t { locked, must_wait, deadlock };
@@ -34,6 +38,10 @@ class mutex_table {
 
   /// Null when no lane holds it.
   const holder* holder_of(const void* mutex) const;
+  /// It is one that tells of a holder that has ended (PTHREAD_MUTEX_ROBUST).
+  void is_robust(const void* mutex) { robust_.insert(mutex); }
+  /// Ends the run where the lane, which ends, holds such a one.
+  void check_end_of(run_core& core, lane& self) const;
   /// Ends the run: the lane does with the mutex, "unlocks" it, what its holder alone may do.
   [[noreturn, gnu::cold]] void misused(run_core& core, lane& self, const char* does, const void* mutex) const;
   /// Which are held, by which lane and how often; false when the visitor needs no more.
@@ -41,6 +49,7 @@ class mutex_table {
 
  private:
   std::unordered_map<const void*, holder> holders_;
+  std::unordered_set<const void*> robust_;
 };
 
 }  // namespace heddle::sim

@@ -71,7 +71,8 @@ bool program_files::forget(int file) {
                                  [&](const auto& each) { return each.of == of.of && each.side == of.side; });
   if (last) of.of->closed[of.side] = true;
   if (last)
-    for (channel& each : channels_) std::erase(each.interest, file);
+    for (channel& each : channels_)
+      std::erase_if(each.interests, [&](const interest& one) { return one.file == file; });
   return last;
 }
 
@@ -105,9 +106,10 @@ void program_files::took(const end& at, size_t bytes) {
 
 bool program_files::visit_state(state_reader& to) const {
   const auto all_of = [&](const channel& one) {
-    bool more = to.fact(static_cast<uint64_t>(one.kind)) && to.fact(one.count) && to.fact(one.interest.size()) &&
+    bool more = to.fact(static_cast<uint64_t>(one.kind)) && to.fact(one.count) && to.fact(one.interests.size()) &&
                 to.fact(uint64_t{one.closed[0]} << 1 | uint64_t{one.closed[1]});
-    for (const int each : one.interest) more = more && to.fact(static_cast<uint64_t>(each));
+    for (const interest& each : one.interests)
+      more = more && to.fact(static_cast<uint64_t>(each.file)) && to.fact(each.events) && to.fact(each.data);
     for (uint32_t side = 0; side < 2; ++side) {
       more = more && to.fact(one.to_read[side].size());
       for (const std::byte each : one.to_read[side]) more = more && to.fact(static_cast<uint64_t>(each));

@@ -16,13 +16,19 @@ namespace heddle::sim {
 
 class program_files {
  public:
+  /// What an interest list waits for.
+  struct interest {
+    int file = -1;
+    uint32_t events = 0;
+    uint64_t data = 0;
+  };
   struct channel {
     file_kind kind = file_kind::pipe;
     uint32_t number = 0;                              ///< among those of its kind
     bool whole = false;                               ///< each write is read as one message
     bool counts_down = false;                         ///< of an event counter: a read takes one (EFD_SEMAPHORE)
     uint64_t count = 0;                               ///< of an event counter
-    std::vector<int> interest;                        ///< of an interest list: files
+    std::vector<interest> interests;                  ///< of an interest list
     std::array<bool, 2> closed = {};                  ///< by side: nothing is written to the other one any more
     std::array<std::deque<std::byte>, 2> to_read;     ///< by side
     std::array<std::deque<size_t>, 2> message_bytes;  ///< of `whole`: what to_read consists of

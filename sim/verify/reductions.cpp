@@ -48,7 +48,7 @@ bool explorer::is_local(execution& here, const lane& who) const {
       return who.pending.order != memory_order::seq_cst && !here.core().link_delivers;
     case operation_kind::none:
       // Where a lane asks whether others have ended, and goes on either way, it notices both that they have begun and that they have ended.
-      if (notes_.asks_for_ends && !who.is_host()) return false;
+      if (notes_.asks_for_ends) return false;
       // Others may wait for its end, and notice no more of it.
       if (who.begun && who.pending.frame == nullptr) return who.of->guaranteed;
       // The first step of a wave counts for which waves are promised a turn.

@@ -13,7 +13,7 @@ bool visit_machine(const execution& run, state_reader& to) {
                       to.fact(run.memory().cache().revision()) && to.fact(core.clock.cycle()) &&
                       to.fact(phase.denied ? 1 : 0) && to.fact(phase.places_lifted ? 1 : 0) &&
                       to.fact(phase.in_tail ? 1 : 0) && core.map.ranges.tell(to) && run.launched().visit_state(to) &&
-                      run.hosts().visit_state(to);
+                      run.hosts().visit_state(to) && to.fact(run.hosts().changed_outside);
   if (!counts) return false;
   // Where pages are that move.
   const device_set& devices = run.memory().devices();

@@ -203,9 +203,7 @@ class searching {
           "memory is given back that another lane may still access; that needs plain accesses as points (points=all)");
       return false;
     }
-    if (notes_.copies_beside)
-      deciding_.leave_out(
-          "copies beside a lane (cp.async.bulk, cp.async of C++): what they wait for is no part of a state");
+    if (const char* const why = notes_.why_no_proof()) deciding_.leave_out(why);
     if (notes_.forgot && options_.needs_all_stores)
       deciding_.leave_out("a location has more stores that a lane may still read than are kept");
     return true;
@@ -263,6 +261,7 @@ class searching {
       more_ = more_ || told[7] != 0;
       if (told[9] != 0) deciding_.hide_stores();
       learn(told, 10, notes_);
+      if (const char* const missed = notes_.why_no_proof()) deciding_.leave_out(missed);
       if (!why.empty()) deciding_.leave_out(why);
       if (!why_cut.empty()) cut(why_cut);
       if (told[2] != 0 && !result_.stopped) make_stopping_run(answers);

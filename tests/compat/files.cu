@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -56,11 +57,12 @@ bool wait_to_read(const std::string& how, int file, int timeout_ms) {
     timeval within = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
     return select(file + 1, &asked, nullptr, nullptr, timeout_ms < 0 ? nullptr : &within) == 1;
   }
-  if (how == "epoll") {
+  if (how == "epoll" || how == "edges") {
     const int list = epoll_create1(0);
     epoll_event wanted = {};
     wanted.events = EPOLLIN;
     wanted.data.fd = file;
+    if (how == "edges") wanted.events |= EPOLLET;
     if (list < 0 || epoll_ctl(list, EPOLL_CTL_ADD, file, &wanted) != 0) return false;
     epoll_event found = {};
     const bool any = epoll_wait(list, &found, 1, timeout_ms) == 1 && found.data.fd == file;
@@ -255,7 +257,7 @@ int by_call(const std::string& how, bool early) {
 /// What a program leaves for the system to take back when it ends.
 int left_open() {
   constexpr size_t mapped_bytes = size_t{64} << 20;
-  if (open("/dev/null", O_RDONLY) == -1 || memfd_create("left", 0) == -1) return 4;
+  if (open("/dev/null", O_RDONLY) == -1 || memfd_create("left", 0) == -1 || inotify_init() == -1) return 4;
   std::FILE* const closed = std::fopen("/dev/null", "r");
   if (closed == nullptr || std::fclose(closed) != 0) return 5;
   std::FILE* const left = std::fopen("/dev/null", "w");
@@ -272,6 +274,73 @@ int by_time(const std::string& how) {
   return any ? 4 : 0;
 }
 
+/// What a thread changes that is no memory of the run, and the main thread looks at behind others, where states would be equal else: assertion.
+/// `same`: it changes it, and back; `both`: so do two threads; `told`: they only write, and nothing looks.
+int by_state(const std::string& how) {
+  static std::atomic<int> first;
+  static std::atomic<int> last;
+  const int file = memfd_create("state", 0);
+  const int flags = eventfd(1, 0);
+  const int list = epoll_create1(0);
+  epoll_event wanted = {};
+  wanted.events = EPOLLIN;
+  if (file == -1 || ftruncate(file, 4) != 0 || epoll_ctl(list, EPOLL_CTL_ADD, flags, &wanted) != 0) return 3;
+  std::FILE* const stream = fdopen(dup(file), "r+");
+  srand(1);
+  const auto change = [&] {
+    char byte = 0;
+    if (how == "contents" && pwrite(file, "a", 1, 0) != 1) std::abort();
+    if (how == "place" && read(file, &byte, 1) != 1) std::abort();
+    if (how == "stream") std::fgetc(stream);
+    if (how == "size" && ftruncate(file, 5) != 0) std::abort();
+    if (how == "random" || how == "both") (void)rand();
+    if (how == "environment") setenv("HEDDLE_STATE", "1", 1);
+    if (how == "folder" && chdir("/") != 0) std::abort();
+    if (how == "flags") fcntl(flags, F_SETFL, O_NONBLOCK);
+    if (how == "told" && pwrite(file, "b", 1, 0) != 1) std::abort();
+    epoll_event other = {};
+    other.events = EPOLLIN;
+    other.data.u32 = 7;
+    if (how == "list" && epoll_ctl(list, EPOLL_CTL_MOD, flags, &other) != 0) std::abort();
+    if (how == "same" && (pwrite(file, "a", 1, 0) != 1 || pwrite(file, "", 1, 0) != 1)) std::abort();
+  };
+  const auto is_changed = [&] {
+    char byte = 0;
+    epoll_event found = {};
+    if (how == "contents" || how == "same") return pread(file, &byte, 1, 0) == 1 && byte == 'a';
+    if (how == "place") return lseek(file, 0, SEEK_CUR) == 1;
+    if (how == "stream") return std::ftell(stream) == 1;
+    if (how == "size") return pread(file, &byte, 1, 4) == 1;
+    if (how == "random") return rand() != 1804289383;
+    if (how == "environment") return getenv("HEDDLE_STATE") != nullptr;
+    if (how == "folder") {
+      char folder[2] = {};
+      return getcwd(folder, sizeof folder) != nullptr;
+    }
+    if (how == "flags") return (fcntl(flags, F_GETFL) & O_NONBLOCK) != 0;
+    return how == "list" && epoll_wait(list, &found, 1, 0) == 1 && found.data.u32 == 7;
+  };
+  std::thread one([&] {
+    if (first.load() == 0) change();
+    last.store(1);
+  });
+  std::thread other([&] {
+    first.store(1);
+    if (how == "both" || how == "told") change();
+    last.store(1);
+  });
+  one.join();
+  other.join();
+  for (int n = 0; n < 2; ++n) {
+    std::thread again([] { last.store(2); });
+    last.store(2);
+    again.join();
+  }
+  const bool changed = is_changed();
+  std::fclose(stream);
+  return changed ? 4 : 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -282,6 +351,7 @@ int main(int count, char** arguments) {
   if (by == "sockets") return by_sockets(arguments[2]);
   if (by == "stream") return by_stream(arguments[2]);
   if (by == "left") return left_open();
+  if (by == "state") return by_state(arguments[2]);
   if (by == "call" || by == "call_early") return by_call(arguments[2], by == "call_early");
   return by == "time" ? by_time(arguments[2]) : 2;
 }

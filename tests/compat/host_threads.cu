@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cassert>
 #include <cerrno>
 #include <clocale>
 #include <condition_variable>
@@ -392,7 +393,65 @@ int finds_the_process(bool comes_to_its_end) {
   return is_first ? 0 : 1;
 }
 
+/// The last thread ends the program that its main thread has left: what is destroyed then comes behind all of them.
+struct counted_at_the_end {
+  int of_threads[2] = {};
+  int wanted = 0;
+  ~counted_at_the_end() { assert(of_threads[0] + of_threads[1] == wanted); }
+};
+counted_at_the_end at_the_end;
+
+int left_by_main(int wanted) {
+  at_the_end.wanted = wanted;
+  for (int& each : at_the_end.of_threads)
+    std::thread([&each] {
+      std::this_thread::yield();
+      each = 1;
+    }).detach();
+  pthread_exit(nullptr);
+}
+
+/// Which thread is the last one: each may be.
+struct knows_the_last {
+  int not_last = 0;
+  ~knows_the_last() { assert(number_of_thread != not_last); }
+  static thread_local int number_of_thread;
+};
+thread_local int knows_the_last::number_of_thread = 4;
+knows_the_last the_last;
+
+int last_is_not(int number) {
+  the_last.not_last = number;
+  for (int each = 1; each <= 2; ++each) std::thread([each] { knows_the_last::number_of_thread = each; }).detach();
+  knows_the_last::number_of_thread = 3;
+  std::this_thread::yield();
+  pthread_exit(nullptr);
+}
+
+/// A thread that has nothing to do may have ended, and may not.
+int is_over_at_once(bool over) {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
+  return (pthread_tryjoin_np(thread, nullptr) == 0) == over ? 0 : 1;
+}
+
 // -- what is not simulated ---------------------------------------------------------------------------------------------------------
+
+/// The thread that holds it `ends`, or gives it back.
+int holds_a_robust_mutex(bool ends) {
+  static pthread_mutex_t mutex;
+  pthread_mutexattr_t kind;
+  pthread_mutexattr_init(&kind);
+  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&mutex, &kind);
+  std::thread([=] {
+    pthread_mutex_lock(&mutex);
+    if (!ends) pthread_mutex_unlock(&mutex);
+  }).join();
+  const int result = pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  return result;
+}
 
 int asks_for_attributes() {
   pthread_attr_t attributes;
@@ -505,6 +564,16 @@ constexpr test_case cases[] = {
     {"leaves_an_event", leaves_an_event},
     {"frees_a_mutex", frees_a_mutex},
     {"frees_a_semaphore", frees_a_semaphore},
+    {"left_by_main", [] { return left_by_main(2); }},
+    {"left_by_main_too_early", [] { return left_by_main(3); }},
+    {"last_is_not_the_first", [] { return last_is_not(1); }},
+    {"last_is_not_the_second", [] { return last_is_not(2); }},
+    {"last_is_not_main", [] { return last_is_not(3); }},
+    {"last_is_not_another", [] { return last_is_not(5); }},
+    {"over_at_once", [] { return is_over_at_once(true); }},
+    {"never_over_at_once", [] { return is_over_at_once(false); }},
+    {"holds_a_robust_mutex", [] { return holds_a_robust_mutex(true); }},
+    {"gives_a_robust_mutex_back", [] { return holds_a_robust_mutex(false); }},
     {"asks_for_attributes", asks_for_attributes},
     {"cancels", cancels},
     {"signals_a_thread", signals_a_thread},

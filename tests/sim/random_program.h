@@ -29,7 +29,8 @@ class random_program {
     /// last operation: then no lane goes on alone to its end, and there is a state before each last operation.
     messages
   };
-  explicit random_program(uint64_t seed, with what = with::loads_and_stores) {
+  /// `by_host`: the host's main thread does what the last lane would.
+  explicit random_program(uint64_t seed, with what = with::loads_and_stores, bool by_host = false) : by_host_(by_host) {
     std::mt19937_64 draw(seed);
     const auto below = [&](uint64_t count) { return static_cast<uint32_t>(draw() % count); };
     const bool messages = what == with::messages;
@@ -62,15 +63,17 @@ class random_program {
     auto* const words = machine.allocate_shared<uint32_t>(112, "words");
     auto* const results = machine.allocate_shared<uint32_t>(code_.size(), "results");
     words[0] = first_word_;
-    machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
-      const uint32_t self = target::block_id();
+    const auto perform_all = [=, this](uint32_t self) {
       for (size_t n = 0; n < code_.size(); ++n) {
         if (code_[n].lane != self) continue;
         const bool is_last = n + 1 == code_.size() || code_[n + 1].lane != self;
         if (meets_ && is_last) meet(word<uint32_t>(words[96]), self == 0);
         results[n] = perform(code_[n], words);
       }
-    });
+    };
+    machine.launch({.blocks = lanes_ - (by_host_ ? 1 : 0), .waves = 1, .lanes = 1},
+                   [=] { perform_all(target::block_id()); });
+    if (by_host_) perform_all(lanes_ - 1);
     machine.synchronize();
     left_.clear();
     for (size_t n = 0; n < code_.size(); ++n) left_ += std::to_string(results[n]) + ' ';
@@ -125,6 +128,7 @@ class random_program {
   uint32_t lanes_ = 0;
   uint32_t first_word_ = 0;
   bool meets_ = false;
+  bool by_host_ = false;
   std::vector<operation> code_;
   std::string left_;
 };
