@@ -223,6 +223,19 @@ void two_kernels(const parameters& set) {
   on.synchronize();
 }
 
+/// A copy, and a kernel that reads what it copies, in two streams.
+void copy_and_kernel(const parameters& set) {
+  device on;
+  auto* const made = on.allocate_device<words>(1, "words");
+  auto* const source = on.allocate_shared<words>(1, "source");
+  const auto reads = [made] { made->cells[0] = made->data; };
+  const device::stream one = on.create_stream();
+  const device::stream other = on.create_stream();
+  on.copy(made, source, sizeof(words), one);
+  on.launch({.blocks = 1, .waves = 1, .lanes = 1}, reads, set.text("fixed") == "yes" ? one : other);
+  on.synchronize();
+}
+
 /// Two locks, taken in two orders.
 struct locks_two {
   words* to;
@@ -273,6 +286,11 @@ const bool kernels_are_registered = register_scenario(
     two_kernels, {.name = "advised.kernels",
                   .summary = "A mistake that a sentence is to name.",
                   .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
+
+const bool copies_are_registered = register_scenario(
+    copy_and_kernel, {.name = "advised.copy",
+                      .summary = "A mistake that a sentence is to name.",
+                      .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
 
 const bool registered =
     is_registered<looks_before_it_locks, 2, 1>("advised.lock") &&

@@ -44,7 +44,11 @@ const advised all[] = {
     {"advised.turns",
      "missing: a barrier of wave 0 between {reads in turn} and the next pass of {stores in turn}; or "},
     {"advised.kernels",
-     "missing: an order of the two kernels: one stream, an event, or a wait of the host between them; or a wait of "},
+     "missing: an order of the two kernels: one stream, an event, or a wait of the host between them; or a wait of "
+     "wave "
+     "1 before {reads second} for something that wave 0 releases behind {stores first}"},
+    {"advised.copy",
+     "missing: an order of copy 1 of stream 1 before wave 0: one stream, an event, or a wait of the host between them"},
     {"advised.count", "missing: an atomic operation at {counts}, to which both come with nothing in between; or "},
     {"advised.look", "missing: a wider scope at {looks}, which is load acquire block", ", and at "},
     {"advised.fence", "missing: a wider scope at {fences}, which is fence acquire block", ", and at "},

@@ -32,6 +32,7 @@ class race_adviser {
               ", at its mbarrier or by wait_group, before " + words_.where(other) + " or what that comes behind";
       return copy_is_first ? text : text + "; or an order that has it issued later";
     }
+    if (const auto order = order_of_streams(earlier, later); !order.empty()) return text + order;
     const bool either_copies = is_copy(earlier.actor) || is_copy(later.actor);
     const bool either_is_plain = is_plain_access(earlier.kind) || is_plain_access(later.kind);
     const bool at_one_object = earlier.address == later.address && earlier.size_bytes == later.size_bytes;
@@ -124,7 +125,8 @@ class race_adviser {
     // The lane that came first may be the one that is ahead: what the other one does comes first in the program. So it does where the first has read
     // what nothing had stored.
     const bool is_ahead = (is_of_one_block(earlier, later) && is_ahead_of(earlier, later)) ||
-                          (is_never_stored(earlier) && sim::may_write(later.kind));
+                          (is_never_stored(earlier) && sim::may_write(later.kind)) ||
+                          (are_of_two_kernels(earlier, later) && is_given_first(later, earlier));
     const run_record::step& first = is_ahead ? later : earlier;
     const run_record::step& second = is_ahead ? earlier : later;
     return barrier_between(first, second) + between + wait_for(first, second);
@@ -187,6 +189,29 @@ class race_adviser {
       return one.actor == what.actor && one.address == what.address && sim::may_write(one.kind) != is_store &&
              words_.where(one) == words_.where(what);
     });
+  }
+
+  /// Of work of streams and another stream's kernel: neither waits for words, and the program orders streams.
+  std::string order_of_streams(const run_record::step& earlier, const run_record::step& later) const {
+    const auto is_of_device = [&](uint32_t actor) {
+      return is_stream_work(actor) || !of_.waves[of_.actors[actor].wave].host;
+    };
+    if (!is_stream_work(earlier.actor) && !is_stream_work(later.actor)) return {};
+    if (!is_of_device(earlier.actor) || !is_of_device(later.actor)) return {};
+    const bool turned = is_given_first(later, earlier);
+    return "an order of " + words_.name_of((turned ? later : earlier).actor) + " before " +
+           words_.name_of((turned ? earlier : later).actor) +
+           ": one stream, an event, or a wait of the host between them";
+  }
+  /// Whether the program has launched it, or given it to its stream, before the other one.
+  bool is_given_first(const run_record::step& one, const run_record::step& other) const {
+    return of_.waves[of_.actors[one.actor].wave].launched < of_.waves[of_.actors[other.actor].wave].launched;
+  }
+  bool is_stream_work(uint32_t actor) const {
+    constexpr std::string_view kinds[] = {"copy ", "fill ", "allocation ", "release "};
+    const std::string name = words_.name_of(actor);
+    return std::any_of(std::begin(kinds), std::end(kinds),
+                       [&](std::string_view each) { return name.starts_with(each); });
   }
 
   /// Whether it is a copy in a stream, whose accesses the program cannot change.
