@@ -145,15 +145,23 @@ class race_adviser {
 
   /// Whether the lane of `one` has been where the other one is, and that lane has not been as often where `one` is.
   bool is_ahead_of(const run_record::step& one, const run_record::step& other) const {
-    return one.calls != other.calls && times_at(one, other, other.actor) < pass_of(one) &&
+    return !is_at_line_of(one, other) && times_at(one, other, other.actor) < pass_of(one) &&
            times_at(other, one, one.actor) >= pass_of(other);
+  }
+  /// A loop that is unrolled has several places for one line.
+  bool is_at_line_of(const run_record::step& one, const run_record::step& other) const {
+    if (one.calls == other.calls) return true;
+    if (one.calls == run_record::none || other.calls == run_record::none) return false;
+    const auto &calls = of_.call_chains[one.calls], &others = of_.call_chains[other.calls];
+    return !calls.empty() && !others.empty() && !calls.front().file.empty() &&
+           calls.front().line == others.front().line && calls.front().file == others.front().file;
   }
   /// How often the lane has made such a step, before this one of its own.
   uint64_t times_at(const run_record::step& such, const run_record::step& before, uint32_t actor) const {
     uint64_t count = 0;
     for (const run_record::step& one : of_.steps) {
       if (&one == &before) break;
-      count += one.actor == actor && one.kind == such.kind && one.calls == such.calls ? 1 : 0;
+      count += one.actor == actor && one.kind == such.kind && is_at_line_of(one, such) ? 1 : 0;
     }
     return count;
   }
