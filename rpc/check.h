@@ -42,6 +42,14 @@ HEDDLE_FUNCTION inline void require(bool holds, const char* message) {
   }
 }
 
+/// The same of what the program says of the memory that it gives. A host thread asks once, when it makes its end, so that it does whatever the policy:
+/// what follows divides by these numbers.
+template <typename Target, typename Check>
+HEDDLE_FUNCTION inline void require_layout(bool holds, const char* message) {
+  if (Check::enabled || !Target::is_device())
+    if (!holds) Target::trap(fault::assertion, message);
+}
+
 // Polling is relaxed looks at a word, and one acquire when a look has shown what was waited for. An acquire at each look would be right too, and on
 // a GPU dear: it throws the caches of the multiprocessor away, each time, for all waves that run there. (LLVM libc, shared/rpc.h, polls so.)
 

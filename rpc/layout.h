@@ -94,6 +94,9 @@ struct layout {
   bool apart = false;  ///< in two allocations
   bool words = false;  ///< with a place for an answer of one word of each lane (port/words.h); unused where `apart`
 
+  HEDDLE_FUNCTION constexpr bool is_valid() const {
+    return ports != 0 && ports <= max_ports && lanes != 0 && lanes <= max_lanes && stage_bytes <= max_stage_bytes;
+  }
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }
   /// In the answers' allocation, where there are two.

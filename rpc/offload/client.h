@@ -22,7 +22,7 @@ class basic_offload_client {
   /// copies; `own` is one zeroed word that only the clients of this device use and that lives as long as they do.
   HEDDLE_FUNCTION basic_offload_client(void* memory, uint32_t* own, offload_layout shape)
       : turns_(memory, shape), own_(own) {
-    require<Target, Check>(shape.is_valid(), "entries are no power of two, or lanes too many");
+    require_layout<Target, Check>(shape.is_valid(), "entries are no power of two, or lanes too many");
   }
 
   /// Has the host run function number `function` for the lanes that stand here together: `fill(line, lane)` writes the

@@ -92,8 +92,9 @@ class basic_offload_server {
   /// `locks` is shape.lock_words() zeroed words that only the servers of these entries use. Threads that start at
   /// different entries seldom meet.
   basic_offload_server(Memory memory, uint32_t* locks, offload_limits limits = {}, uint32_t start = 0)
-      : memory_(memory), locks_(locks), limits_(limits), start_(start % entry_count()) {
-    require<Target, Check>(memory.shape().is_valid(), "entries are no power of two, or lanes too many");
+      : memory_(memory), locks_(locks), limits_(limits) {
+    require_layout<Target, Check>(memory.shape().is_valid(), "entries are no power of two, or lanes too many");
+    start_ = start % entry_count();
   }
 
   /// Serves one request if there is one, and says whether there was: `run(function, line, lane)` for each lane that
@@ -286,7 +287,7 @@ class basic_offload_server {
   Memory memory_;
   lock_bits<Target, Check> locks_;
   offload_limits limits_;
-  uint32_t start_;
+  uint32_t start_ = 0;
 };
 
 /// The servers of several devices as one. (libgomp, `dev_num`: which device asks.) One thread's view, as each of them is.

@@ -23,7 +23,9 @@ class process {
         of_server_(reinterpret_cast<uint32_t*>(answers_ + shape.server_outbox_offset())),
         headers_(reinterpret_cast<header*>(base_ + shape.header_offset())),
         packets_(reinterpret_cast<packet*>(base_ + shape.packet_offset())),
-        answer_packets_(reinterpret_cast<packet*>(answers_ + shape.answer_packet_offset())) {}
+        answer_packets_(reinterpret_cast<packet*>(answers_ + shape.answer_packet_offset())) {
+    require_layout<Target, Check>(shape.is_valid(), "a layout has no ports or no lanes, or more than there may be");
+  }
 
   HEDDLE_FUNCTION uint32_t port_count() const { return shape_.ports; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }

@@ -17,7 +17,9 @@ class slot_end {
   /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `own` is shape.own_words() zeroed words that only this end uses and
   /// that live as long as it does. On a device they lie in its own memory.
   HEDDLE_FUNCTION slot_end(void* shared, uint32_t* own, slot_layout<Form> shape)
-      : shape_(shape), base_(static_cast<unsigned char*>(shared)), own_(own) {}
+      : shape_(shape), base_(static_cast<unsigned char*>(shared)), own_(own) {
+    require_layout<Target, Check>(shape.is_valid(), "a layout has no slots or no lanes, or more than there may be");
+  }
 
   HEDDLE_FUNCTION uint32_t slot_count() const { return shape_.slots; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }

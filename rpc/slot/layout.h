@@ -17,6 +17,9 @@ struct slot_layout {
   uint32_t slots;
   uint32_t lanes;
 
+  HEDDLE_FUNCTION constexpr bool is_valid() const {
+    return slots != 0 && slots <= max_slots && lanes != 0 && lanes <= max_lanes;
+  }
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   /// The word by which the server says that it has ended; in the doorbell's line.
   HEDDLE_FUNCTION static constexpr size_t end_offset() { return line_bytes / 2; }

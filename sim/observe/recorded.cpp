@@ -11,13 +11,20 @@
 
 namespace heddle::sim {
 
-namespace {
-
-/// What the program calls places and values of steps; each is looked up once.
-class named_parts {
+/// What the program calls lanes, places, lines and values of steps. Each is looked up once: of many steps there are few of them.
+class recorder::named_steps {
  public:
-  named_parts(const heap& memory, const typed_memory& types) : memory_(memory), types_(types) {}
+  named_steps(const heap& memory, const typed_memory& types) : memory_(memory), types_(types) {}
 
+  const std::string& actor(const lane& who) {
+    return known(actors_, &who, [&] { return name_of(who); });
+  }
+  const std::string& location(const void* address) {
+    return known(locations_, address, [&] { return describe_location(memory_, address); });
+  }
+  const std::string& where(const call_chain& calls) {
+    return known(lines_, calls, [&] { return source_of(calls).where(); });
+  }
   void name(step_record& one, const void* address, uint32_t size_bytes, uint64_t value) {
     const auto [entry, fresh] = parts_.try_emplace({address, size_bytes});
     if (fresh) entry->second = types_.at(memory_, address, size_bytes);
@@ -29,13 +36,21 @@ class named_parts {
   }
 
  private:
+  template <typename Map, typename Key, typename Find>
+  static const std::string& known(Map& in, const Key& key, Find&& find) {
+    const auto [entry, fresh] = in.try_emplace(key);
+    if (fresh) entry->second = find();
+    return entry->second;
+  }
+
   const heap& memory_;
   const typed_memory& types_;
+  std::unordered_map<const lane*, std::string> actors_;
+  std::unordered_map<const void*, std::string> locations_;
+  std::map<call_chain, std::string> lines_;
   std::map<std::pair<const void*, uint32_t>, typed_memory::part> parts_;
   std::unordered_map<type_number, run_record::enumeration> enumerations_;
 };
-
-}  // namespace
 
 /// Texts, each once.
 class recorder::words {
@@ -192,9 +207,44 @@ run_record recorder::record(const heap& memory, size_t most) const {
   return made;
 }
 
+step_record recorder::in_words(const taken& one, named_steps& names) const {
+  step_record record;
+  record.step = one.step;
+  record.actor = names.actor(*one.who);
+  record.operation = sim::describe(one.what);
+  if (one.what.address != nullptr)
+    record.location = names.location(one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
+  if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask)
+    record.value = hexadecimal(one.value);
+  record.where = names.where(one.calls);
+  record.note = note_of(one);
+  return record;
+}
+
+step_record recorder::arrival_in_words(const taken& one, named_steps& names) const {
+  step_record record = in_words(one, names);
+  record.actor = "(link)";
+  record.operation = (one.what.kind == operation_kind::notify ? "the ring of step " : "the store of step ") +
+                     std::to_string(one.step) + " arrives";
+  record.note = names.actor(*one.who) + " made it";
+  record.step = one.arrived;
+  record.is_event = true;
+  return record;
+}
+
+std::vector<step_record> recorder::steps_between(const heap& memory, uint64_t after, uint64_t to) const {
+  const auto is_before = [](uint64_t wanted, const taken& one) { return wanted < one.step; };
+  const auto first = std::upper_bound(taken_.begin(), taken_.end(), after, is_before);
+  const auto last = std::upper_bound(taken_.begin(), taken_.end(), to, is_before);
+  named_steps names(memory, types);
+  std::vector<step_record> said;
+  for (auto each = first; each < last; ++each) said.push_back(in_words(*each, names));
+  return said;
+}
+
 std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
   std::vector<step_record> said;
-  named_parts names(memory, types);
+  named_steps names(memory, types);
   const auto say = [&](step_record record, const taken& one) {
     ++told_;
     if (one.what.address != nullptr) names.name(record, one.what.address, one.what.size_bytes, one.value);
@@ -213,10 +263,10 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
     for (; move != moves_.end() && move->step < taken_[n].step; ++move)
       if (n != from || from == 0) said.push_back(move_in_words(*move));
     for (; next != late.end() && (*next)->arrived < taken_[n].step; ++next)
-      if (n != from) say(arrival_in_words(memory, **next), **next);
-    say(in_words(memory, taken_[n]), taken_[n]);
+      if (n != from) say(arrival_in_words(**next, names), **next);
+    say(in_words(taken_[n], names), taken_[n]);
   }
-  for (; next != late.end(); ++next) say(arrival_in_words(memory, **next), **next);
+  for (; next != late.end(); ++next) say(arrival_in_words(**next, names), **next);
   for (; move != moves_.end(); ++move) said.push_back(move_in_words(*move));
   return said;
 }

@@ -9,17 +9,17 @@
 namespace heddle::sim {
 namespace {
 
-std::string hexadecimal_word(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 uint64_t last_granule_of(const void* address, size_t size_bytes, uint64_t granule_bytes) {
   return (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(size_bytes, 1) - 1) / granule_bytes;
 }
 
 }  // namespace
+
+std::string recorder::hexadecimal(uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
 
 void recorder::performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable) {
   last_of_[&who] = taken_.size();
@@ -238,7 +238,7 @@ std::string recorder::store_in_words(uint64_t step_number) const {
   if (one == nullptr) return "what was there in the beginning";
   const bool modifies =
       one->what.kind == operation_kind::read_modify_write || one->what.kind == operation_kind::compare_exchange;
-  return "the store of " + hexadecimal_word(modifies ? one->after : one->value) + " by " + name_of(*one->who) + " at " +
+  return "the store of " + hexadecimal(modifies ? one->after : one->value) + " by " + name_of(*one->who) + " at " +
          source_of(one->calls).where() + " (step " + std::to_string(step_number) + ")";
 }
 
@@ -267,17 +267,6 @@ step_record recorder::move_in_words(const run_record::move& one) {
   return record;
 }
 
-step_record recorder::arrival_in_words(const heap& memory, const taken& one) const {
-  step_record record = in_words(memory, one);
-  record.actor = "(link)";
-  record.operation = (one.what.kind == operation_kind::notify ? "the ring of step " : "the store of step ") +
-                     std::to_string(one.step) + " arrives";
-  record.note = name_of(*one.who) + " made it";
-  record.step = one.arrived;
-  record.is_event = true;
-  return record;
-}
-
 // An odd answer, one that is not the default, as a sentence that is read alone.
 std::string recorder::in_words(const heap& memory, const odd& one) const {
   using enum scheduler::choice_kind;
@@ -292,12 +281,12 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
   switch (one.kind) {
     case visible:
       if (!is_of_it || !about->is_old) return who + " read or copied in another order" + at;
-      return who + " loaded an older value of " + location + ", " + hexadecimal_word(about->value) + "," + at +
+      return who + " loaded an older value of " + location + ", " + hexadecimal(about->value) + "," + at +
              (about->missed == run_record::never ? "" : ": it missed " + store_in_words(about->missed));
     case scheduler::choice_kind::place: {
       const auto behind = behind_.find(one.step);
       if (!is_of_it || behind == behind_.end()) return who + " had its store take another place" + at;
-      return "the store of " + hexadecimal_word(about->value) + " to " + location + " by " + who + at +
+      return "the store of " + hexadecimal(about->value) + " to " + location + " by " + who + at +
              " counts as older than " + store_in_words(behind->second) + ", which " + who + " had not acquired";
     }
     case spurious:
@@ -344,33 +333,6 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       break;
   }
   return std::string(to_string(one.kind)) + " was answered otherwise than by default" + at;
-}
-
-step_record recorder::in_words(const heap& memory, const taken& one) const {
-  step_record record;
-  record.step = one.step;
-  record.actor = name_of(*one.who);
-  record.operation = sim::describe(one.what);
-  if (one.what.address != nullptr)
-    record.location =
-        describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
-  if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask) {
-    char text[32];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));
-    record.value = text;
-  }
-  record.where = source_of(one.calls).where();
-  record.note = note_of(one);
-  return record;
-}
-
-std::vector<step_record> recorder::steps_between(const heap& memory, uint64_t after, uint64_t to) const {
-  const auto is_before = [](uint64_t wanted, const taken& one) { return wanted < one.step; };
-  const auto first = std::upper_bound(taken_.begin(), taken_.end(), after, is_before);
-  const auto last = std::upper_bound(taken_.begin(), taken_.end(), to, is_before);
-  std::vector<step_record> said;
-  for (auto each = first; each < last; ++each) said.push_back(in_words(memory, *each));
-  return said;
 }
 
 }  // namespace heddle::sim

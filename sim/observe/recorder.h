@@ -149,9 +149,11 @@ class recorder {
   std::vector<step_record> steps_between(const heap& memory, uint64_t after, uint64_t to) const;
 
  private:
-  step_record in_words(const heap& memory, const taken& one) const;
+  static std::string hexadecimal(uint64_t value);
+  class named_steps;
+  step_record in_words(const taken& one, named_steps& names) const;
   static step_record move_in_words(const run_record::move& one);
-  step_record arrival_in_words(const heap& memory, const taken& one) const;
+  step_record arrival_in_words(const taken& one, named_steps& names) const;
   std::string note_of(const taken& one) const;
   /// "the store of 0x1 by wave 0 lane 0 at FILE:LINE (step 7)"
   std::string store_in_words(uint64_t step) const;

@@ -147,6 +147,9 @@ struct run_record {
     /// The edge that would have ordered them; never: none is known.
     uint64_t store = never;
     uint64_t load = never;
+    /// The narrowest scopes that include both lanes: those of the accesses, and those of the edge.
+    scope of_accesses = scope::system;
+    scope of_edge = scope::system;
   };
 
   std::vector<std::string> texts;

@@ -270,7 +270,8 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   if (before != no_state) note_way(here, state, before);
   if (!is_new) return false;
   if (common != nullptr) known_.covers().add(*common, facts_, state);
-  hides_stores_ = hides_stores_ || !here.core().hidden.empty();
+  // A key has these with the place where they lie: another process would make other keys without end.
+  if (!here.core().hidden.empty()) known_.note_unsaved();
   note_sample(state, key);
   if (here.core().history.steps > deep_) {
     put_off_.push_back(state);
@@ -279,6 +280,13 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   fresh.state = state;
   note_turns(here, fresh);
   return true;
+}
+
+void explorer::tell_if_unsaved() {
+  const char* const why = why_unsaved();
+  if (why == nullptr || is_told_unsaved_ || options_.saves_to == nullptr || !options_.cannot_be_saved) return;
+  is_told_unsaved_ = true;
+  options_.cannot_be_saved(why);
 }
 
 void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {

@@ -109,9 +109,14 @@ class explorer final : public scheduler::strategy {
     if (left_out_.empty()) left_out_ = std::move(why);
   }
   bool is_matching() const { return matching_; }
-  /// Whether a key has what was stored to memory from malloc(), with the place where it lay: another process makes other keys without end.
-  bool hides_stores() const { return hides_stores_; }
-  void hide_stores() { hides_stores_ = true; }
+  /// One line, where another process could not go on with what is known until now; null: it could.
+  const char* why_unsaved() const {
+    if (!matching_) return "something of its states cannot be told";
+    return known_.any_unsaved() ? "its states have memory from malloc() in them, which lies elsewhere in each process"
+                                : nullptr;
+  }
+  /// What shows in the first runs is told then, and not when the search has gone on for an hour.
+  void tell_if_unsaved();
   void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
     return known_.bytes() + put_off_.size() * sizeof(uint32_t) + path_.capacity() * sizeof(node) +
@@ -204,7 +209,7 @@ class explorer final : public scheduler::strategy {
   std::vector<uint8_t> way_;    ///< the answers to it
   uint64_t deep_ = steps_deep;  ///< states that are met in a later step than this are put off
   bool matching_ = true;
-  bool hides_stores_ = false;
+  bool is_told_unsaved_ = false;
   bool declined_ = false;
   std::vector<uint8_t> answers_;
   known_facts facts_;

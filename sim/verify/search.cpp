@@ -139,6 +139,7 @@ class searching {
       more_ = true;
       if (!make_run()) return known_.end();
       if (number_ == 0) look_at_samples();
+      if (number_ == 0) deciding_.tell_if_unsaved();
       more_ = deciding_.next();
       deciding_.give_work();
       take_stock();
@@ -204,8 +205,7 @@ class searching {
       return false;
     }
     if (const char* const why = notes_.why_no_proof()) deciding_.leave_out(why);
-    if (notes_.forgot && options_.needs_all_stores)
-      deciding_.leave_out("a location has more stores that a lane may still read than are kept");
+    if (notes_.forgot && options_.needs_all_stores) deciding_.leave_out(search_forgot_stores);
     return true;
   }
 
@@ -218,7 +218,6 @@ class searching {
         result_.executions, result_.depth_max, result_.stopped ? 1u : 0u,         result_.wants_points ? 1u : 0u,
         again_ ? 1u : 0u,   bound_ ? 1u : 0u,  deciding_.is_matching() ? 1u : 0u, more_ ? 1u : 0u,
         left.paths.size()};
-    told.push_back(deciding_.hides_stores() ? 1 : 0);
     tell(notes_, told);
     leave_behind(told);
     leave_behind(left.put_off);
@@ -259,8 +258,7 @@ class searching {
       bound_ = bound_ || told[5] != 0;
       if (told[6] == 0) deciding_.match_no_more();
       more_ = more_ || told[7] != 0;
-      if (told[9] != 0) deciding_.hide_stores();
-      learn(told, 10, notes_);
+      learn(told, 9, notes_);
       if (const char* const missed = notes_.why_no_proof()) deciding_.leave_out(missed);
       if (!why.empty()) deciding_.leave_out(why);
       if (!why_cut.empty()) cut(why_cut);
@@ -285,10 +283,9 @@ class searching {
   void save() {
     if (lost_) result_.not_saved = "a copy of this process has come to a sudden end";
     if (!options_.match_states) result_.not_saved = "it does not compare states";
-    if (!deciding_.is_matching()) result_.not_saved = "something of its states cannot be told";
     // Without a sample nothing would show that another process makes the same keys.
-    if (deciding_.hides_stores() || (!again_ && known_.count() != 0 && deciding_.samples().states.empty()))
-      result_.not_saved = "its states have memory from malloc() in them, which lies elsewhere in each process";
+    if (!again_ && known_.count() != 0 && deciding_.samples().states.empty()) known_.note_unsaved();
+    if (const char* const why = deciding_.why_unsaved()) result_.not_saved = why;
     if (!result_.not_saved.empty()) return;
     if (again_) {
       begin_again();

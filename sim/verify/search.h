@@ -62,10 +62,15 @@ struct search_options {
   std::function<void(state_reader&)> also_told;
   /// Called now and then.
   std::function<void(const struct search_result&)> progress;
+  /// Called once, with one line that says why, as soon as it is known that nothing can be put to `saves_to`. The search goes on.
+  std::function<void(const std::string&)> cannot_be_saved;
 };
 
 /// What search_result::left_out says where search_options::stop was set.
 inline constexpr const char* search_was_stopped = "stopped";
+/// The same where search_options::needs_all_stores was set, and a store was forgotten.
+inline constexpr const char* search_forgot_stores =
+    "a location has more stores that a lane may still read than are kept";
 
 struct search_result {
   bool complete = false;      ///< nothing was left out

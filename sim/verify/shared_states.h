@@ -83,6 +83,10 @@ class shared_states {
   // Acquire: pairs with the release in end.
   bool is_over() const { return shared_->over.load(std::memory_order_acquire); }
 
+  /// A process has met a state with memory from malloc() in it, which cannot be saved; whether any has.
+  void note_unsaved() { shared_->unsaved.store(true, std::memory_order_relaxed); }
+  bool any_unsaved() const { return shared_->unsaved.load(std::memory_order_relaxed); }
+
   /// Whether a process has nothing to do, and no work lies there for it.
   bool wants_work() const {
     return shared_->idle.load(std::memory_order_relaxed) != 0 &&
@@ -115,6 +119,7 @@ class shared_states {
     std::atomic<uint64_t> ways;
     std::atomic<uint64_t> runs;
     std::atomic<bool> over;
+    std::atomic<bool> unsaved;
     std::atomic<uint32_t> idle;
     std::atomic<uint64_t> work_bytes;  ///< 0: there is none
     uint64_t left_behind;

@@ -487,6 +487,7 @@ TEST(offload_ring, gives_every_ticket_of_an_entry_another_turn) {
 TEST(offload_ring, has_a_power_of_two_of_entries) {
   EXPECT_THROW(ring_ends(3).client(), trapped);
   EXPECT_THROW(ring_ends(3).server(), trapped);
+  EXPECT_THROW(ring_ends(0).server(), trapped);
   EXPECT_FALSE((offload_layout{0, 1}.is_valid()));
   EXPECT_FALSE((offload_layout{max_offload_entries * 2, 1}.is_valid()));
   EXPECT_FALSE((offload_layout{1, 65}.is_valid()));

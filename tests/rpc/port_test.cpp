@@ -492,6 +492,30 @@ TEST(opcode, may_be_known_at_run_time_alone) {
   EXPECT_THROW(ends.client().open(uint16_t{32767}), trapped) << "it is the library's";
 }
 
+// Where nothing is checked too: what an end does next divides by the number of ports.
+TEST(layout_of_ports, that_has_none_is_refused_by_each_end) {
+  using machine = careful_target<4>;
+  alignas(line_bytes) unsigned char memory[line_bytes * 64] = {};
+  uint32_t own[2] = {};
+  const auto is_refused = [&](layout shape) {
+    try {
+      basic_client<machine, unchecked>{memory, own, shape};
+      return false;
+    } catch (const trapped& why) {
+      EXPECT_EQ(why.reason, fault::assertion);
+    }
+    EXPECT_THROW((basic_server<machine, unchecked>{memory, own, shape}), trapped);
+    EXPECT_THROW((basic_server<machine, checked>{memory, own, shape}), trapped);
+    return true;
+  };
+  EXPECT_TRUE(is_refused({.ports = 0, .lanes = 4}));
+  EXPECT_TRUE(is_refused({.ports = max_ports + 1, .lanes = 4}));
+  EXPECT_TRUE(is_refused({.ports = 1, .lanes = 0}));
+  EXPECT_TRUE(is_refused({.ports = 1, .lanes = max_lanes + 1}));
+  EXPECT_TRUE(is_refused({.ports = 1, .lanes = 4, .stage_bytes = max_stage_bytes + 1}));
+  EXPECT_FALSE(is_refused({.ports = 1, .lanes = 4}));
+}
+
 TEST(opcode, of_the_library_itself_may_be_reserved) { EXPECT_EQ((opcode_as_served<opcode::nothing>()), 0); }
 
 TEST(opcode, of_one_call_does_not_stay_for_the_next_on_the_same_port) {

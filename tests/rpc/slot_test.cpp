@@ -395,6 +395,17 @@ TYPED_TEST(slots, are_passed_over_by_nobody) {
   for (uint32_t n = 0; n < 40; ++n) EXPECT_EQ(order.at(n), (7 + n) % 40);
 }
 
+// Where nothing is checked too: what a server does next divides by the number of slots.
+TYPED_TEST(slots, have_a_layout_that_names_some) {
+  alignas(line_bytes) unsigned char memory[line_bytes] = {};
+  uint32_t own[2] = {};
+  using shape = slot_layout<TypeParam>;
+  for (const shape& wrong : {shape{0, lanes}, shape{max_slots + 1, lanes}, shape{1, 0}, shape{1, max_lanes + 1}}) {
+    EXPECT_THROW((basic_slot_server<machine, TypeParam, unchecked>{memory, own, wrong}), trapped);
+    EXPECT_THROW((basic_slot_client<machine, TypeParam, unchecked>{memory, own, wrong}), trapped);
+  }
+}
+
 // A broken end is caught by the other's checks.
 TYPED_TEST(slots, are_never_posted_by_somebody_who_does_not_hold_them) {
   slot_ends<TypeParam> ends(1);

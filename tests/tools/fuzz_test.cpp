@@ -303,7 +303,7 @@ TEST(terminal, a_screen_of_a_finding_says_what_happened_why_and_how_to_see_it_ag
        {"nothing can ever move again", "finds the client's lock of port 0 taken", ": nothing can move"}},
       {"zoo.lost-doorbell", {"nothing can ever move again", "was lost", ": nothing can move"}},
       {"zoo.handover-without-release", {"is not ordered after", "missing: "}},
-      {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing: a scope that includes both"}},
+      {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing: a wider scope at "}},
       {"zoo.crossed-try-locks",
        {"wave 0 finds locks[1] = 1", "wave 1 finds locks[0] = 1", "repeated for ever, ", "wave 0 lane 0"}},
       {"zoo.unfair-lock", {"was passed over 9 times"}},

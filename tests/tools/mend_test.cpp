@@ -117,6 +117,39 @@ TEST_F(mend_command, puts_full_fences_on_both_sides_where_loads_overtake_stores)
   }
 }
 
+// What no search goes through as a whole is proved for the history of the finding, and the answer says for which.
+TEST_F(mend_command, proves_within_the_history_of_the_finding_and_names_it) {
+  const std::string token = finding_of("zoo.sleeps-behind-its-look", {"--set", "history=3"});
+  const json mended = json_of({"mend", token, "--schedules", "200"});
+  ASSERT_EQ(mended["ok"], true) << mended.dump(2);
+  const json& proof = mended["answers"][0]["proof"];
+  EXPECT_EQ(proof["result"], "proved") << proof;
+  EXPECT_NE(proof["words"].get<std::string>().find(", history=3"), std::string::npos) << proof;
+  // A proof of all is none of a bound.
+  const std::string whole = finding_of("zoo.lock-without-acquire", {"--set", "calls=1", "--set", "history=3"});
+  const json of_all = json_of({"mend", whole, "--schedules", "200"})["answers"][0]["proof"];
+  EXPECT_EQ(of_all["result"], "proved") << of_all;
+  EXPECT_EQ(of_all["words"].get<std::string>().find("history"), std::string::npos) << of_all;
+}
+
+// A page that is made meanwhile reads the answers whole, old or new.
+TEST_F(mend_command, keeps_answers_whole_beside_a_finding) {
+  const temporary_folder out;
+  heddle({"fuzz", "zoo.lock-without-acquire", "--set", "calls=1", "--schedules", "100", "--out", out.path()});
+  std::string finding;
+  for (const auto& each : std::filesystem::directory_iterator(out.path())) finding = each.path();
+  ASSERT_TRUE(finding.ends_with(".heddle.json")) << finding;
+  const std::string kept = finding.substr(0, finding.size() - std::string(".heddle.json").size()) + ".mend.json";
+  std::ofstream(kept) << "of before";
+  std::ifstream reader(kept);
+  ASSERT_EQ(heddle({"mend", finding, "--schedules", "200"}).status, 0);
+  std::string before;
+  std::getline(reader, before);
+  EXPECT_EQ(before, "of before");
+  std::ifstream now(kept);
+  EXPECT_TRUE(json::parse(now)["ok"]);
+}
+
 TEST_F(mend_command, has_no_answer_where_orders_are_not_the_matter) {
   const ended_process ended = heddle({"mend", finding_of("zoo.crossed-calls"), "--schedules", "500"});
   EXPECT_EQ(ended.status, 1) << ended.err;

@@ -430,7 +430,7 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
   if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
   const std::pair<const char*, const char*> endings[] = {
       {"zoo.no-release-before-toggle", "missing: a release at scenarios/zoo/weakened.h:28, or a fence before it"},
-      {"zoo.device-scope-mailbox", "missing: a scope that includes both, at rpc/mailbox.h:37 and at rpc/mailbox.h:90"},
+      {"zoo.device-scope-mailbox", "missing: a wider scope at rpc/mailbox.h:90, which is store release device"},
       {"zoo.plain-completion-flag", "missing: an atomic access at scenarios/zoo/plain_completion_flag.cpp:15; or, "},
       // Of hangs, what would end them.
       {"zoo.crossed-calls",

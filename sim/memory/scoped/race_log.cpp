@@ -1,5 +1,6 @@
 #include <heddle/sim/memory/scoped/race_log.h>
 #include <heddle/sim/memory/scoped/scoped_bytes.h>
+#include <heddle/sim/memory/scoped/scoped_lane.h>
 
 #include <algorithm>
 #include <utility>
@@ -43,6 +44,13 @@ const void* place_of(uint32_t low) {
                                        static_cast<uintptr_t>(static_cast<int32_t>(low - static_cast<uint32_t>(near))));
 }
 
+/// The narrowest scope that includes both lanes.
+scope scope_of(const lane& one, const lane& other) {
+  static_assert(static_cast<uint8_t>(scope::cluster) == same_cluster &&
+                static_cast<uint8_t>(scope::system) == same_system);
+  return static_cast<scope>(scoped::between(scoped::facts(one), scoped::facts(other)));
+}
+
 uint64_t bytes_at(const std::byte* granule, uint8_t mask) {
   return scoped::read_granule(granule) & scoped::bytes_of_mask[mask];
 }
@@ -69,6 +77,7 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
                .second_step = race.step,
                .second = &self,
                .missing = {},
+               .includes_both = scope_of(other, self),
                .knows = race.knows,
                .under_way = race.under_way,
                .message = describe(self.pending) + " of " + where + " by " + name_of(self) + " is not ordered after " +
@@ -77,7 +86,24 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
   if (race.weight == race_weight::scope) made.message += ": a scope is too narrow";
   if (race.weight == race_weight::proxy) made.message += ": there is no proxy fence between them";
   if (core_.observers.recorder) made.missing = race.missing;
+  if (made.missing) made.missing->load_step = last_read_of(*made.missing, made);
   return made;
+}
+
+// A lane that has read a store again, in the same way, has learnt nothing of it that the edge does not say: but that read, and not the look in front
+// of it, is what the second access comes behind.
+uint64_t race_log::last_read_of(const race_finder::edge& edge, const finding& of) const {
+  const recorder& seen = *core_.observers.recorder;
+  const recorder::taken* const first = seen.taken_in(edge.load_step);
+  const bool lacks_acquire = edge.lacks == missing_order::acquire || edge.lacks == missing_order::reach;
+  if (!lacks_acquire || first == nullptr || edge.lane != of.second->id || first->reads == run_record::never)
+    return edge.load_step;
+  for (uint64_t step = of.second_step; --step > edge.load_step;) {
+    const recorder::taken* const one = seen.taken_in(step);
+    if (one == nullptr || one->who != first->who || one->reads != first->reads) continue;
+    if (one->what.kind != operation_kind::plain_load && one->what.address == first->what.address) return step;
+  }
+  return edge.load_step;
 }
 
 void race_log::found(lane& self, const access_record& earlier, const reason& why) {
@@ -226,10 +252,13 @@ std::string race_log::text() const { return (ended_ ? accesses_of(*ended_) : std
 
 std::optional<run_record::race> race_log::steps() const {
   if (!ended_) return std::nullopt;
-  run_record::race made{.first = ended_->earlier.step, .second = ended_->second_step};
+  run_record::race made{
+      .first = ended_->earlier.step, .second = ended_->second_step, .of_accesses = ended_->includes_both};
   if (ended_->missing) {
     made.store = ended_->missing->store_step;
     made.load = ended_->missing->load_step;
+    const auto& lanes = core_.threads.lanes;
+    made.of_edge = scope_of(lanes[ended_->missing->releaser], lanes[ended_->missing->lane]);
   }
   return made;
 }

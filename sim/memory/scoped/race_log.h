@@ -80,6 +80,7 @@ class race_log {
     uint64_t second_step = 0;
     const lane* second = nullptr;
     std::optional<race_finder::edge> missing;
+    scope includes_both = scope::system;  ///< the narrowest that does
     const lane* knows = nullptr;
     bool under_way = false;
     std::string message;
@@ -107,6 +108,7 @@ class race_log {
   void conclude(lane& self, finding&& made, bool is_made);
   void forget_listed();
   finding finding_of(lane& self, const open_race& race) const;
+  uint64_t last_read_of(const race_finder::edge& edge, const finding& of) const;
   std::string accesses_of(const finding& one) const;
 
   static constexpr size_t most_listed = 32;

@@ -2,6 +2,7 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/whole_file.h>
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -324,14 +324,12 @@ json to_json(const scheduler::trace& recorded, const search& made, double second
           {"interrupted", interrupt_flag().load()}};
 }
 
-/// Keeps the answers beside the finding, where its page finds them; of a token nowhere. False: they cannot be written.
-bool keep_beside(const std::string& file_or_token, const scheduler::trace& recorded, const std::string& answers) {
+/// Keeps the answers beside the finding, where its page finds them; of a token nowhere. One line where they cannot be written.
+std::optional<std::string> keep_beside(const std::string& file_or_token, const scheduler::trace& recorded,
+                                       const std::string& answers) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(file_or_token, none)) return true;
-  std::ofstream to(file_beside(file_or_token, recorded, mended_ending), std::ios::binary);
-  to << answers << '\n';
-  to.close();
-  return static_cast<bool>(to);
+  if (!std::filesystem::is_regular_file(file_or_token, none)) return std::nullopt;
+  return scheduler::write_whole(file_beside(file_or_token, recorded, mended_ending), answers + '\n');
 }
 
 }  // namespace
@@ -360,8 +358,8 @@ int mend(const invocation& asked) {
   else
     print_text(found.recorded, made, seconds);
   // The page of a finding in a file shows them.
-  if (!interrupt_flag() && !keep_beside(asked.file_or_token, found.recorded, told))
-    return fail(cannot_go_on, "cannot write " + file_beside(asked.file_or_token, found.recorded, mended_ending));
+  if (!interrupt_flag())
+    if (const auto failed = keep_beside(asked.file_or_token, found.recorded, told)) return fail(cannot_go_on, *failed);
   if (interrupt_flag()) return interrupted;
   return made.answers().empty() ? not_as_expected : as_expected;
 }

@@ -12,15 +12,38 @@ namespace heddle::tools {
 
 namespace {
 
-proof_attempt proof_with(const parameters& settings, const trying& how) {
+/// What bounds random runs is lifted, so that what is proved has all runs of these settings and more; with `own_history` but for the stores that
+/// are kept of a location: as many as the settings say.
+proof_attempt proof_with(const parameters& settings, const trying& how, bool own_history) {
   verify_options options;
   options.seconds_max = 10;
   options.memory_mib = 2048;
   options.stop = &interrupt_flag();
   // Those of the scenario are part of what is proved.
   for (const parameter& each : how.tested->parameters)
-    options.assignments.push_back(each.key + "=" + settings.value_text(each.key));
+    if (const std::string value = settings.value_text(each.key); !value.empty())
+      options.assignments.push_back(each.key + "=" + value);
+  if (own_history) options.assignments.push_back("history=" + settings.value_text("history"));
   return prove_in_copy(*how.tested, settings, options);
+}
+
+/// Whether a search within the finding's own bound on the stores that are kept can tell more than one without.
+bool has_own_history(const parameters& settings, const trying& how, const proof_attempt& without_bound) {
+  const auto is_history = [](const parameter& each) { return each.key == "history"; };
+  const auto& own = how.tested->parameters;
+  if (std::any_of(own.begin(), own.end(), is_history)) return false;
+  if (!settings.has("history") || !settings.has("fidelity") || settings.text("fidelity") != "scoped") return false;
+  const auto& all = settings.definitions();
+  const auto defined = std::find_if(all.begin(), all.end(), is_history);
+  return settings.number("history") != defined->default_number || without_bound.left_out == sim::search_forgot_stores;
+}
+
+/// First of all runs, whatever a load may find. Where no search can tell that, of those that the finding's own settings have: the answer names them.
+proof_attempt proof_with(const parameters& settings, const trying& how) {
+  proof_attempt made = proof_with(settings, how, false);
+  if (made.complete || made.found || interrupt_flag() || !has_own_history(settings, how, made)) return made;
+  proof_attempt within = proof_with(settings, how, true);
+  return within.complete || within.found ? within : made;
 }
 
 /// With all numbers of the scenario as small as they can be. Nothing where that is no smaller, or shows nothing without the change.

@@ -209,6 +209,8 @@ class adviser {
     if (const run_record::step* const looked = words_.step_at(last_look_of(of_, words_, each.from_wave, each.over))) {
       place = words_.place_of(*looked);
       if (words_.is_lock_of_slot(*looked)) return each.to + " gives back " + place + wait;
+      if (const run_record::step* const taken = lock_taken_before(of_, words_, *looked, each.to_wave))
+        return each.to + " gives back " + place + ", taken at " + words_.where(*taken) + "," + wait;
     }
     for (size_t n = of_.steps.size(); n-- > 0 && where.empty();)
       if (wave_of(of_.steps[n]) == each.to_wave && (sim::is_store(of_.steps[n].kind) || of_.steps[n].changes) &&
@@ -232,10 +234,14 @@ class adviser {
       return place == kind || (place.starts_with(kind) && place.substr(kind.size()).starts_with(" #"));
     });
   }
-  std::string what_is_missing(const std::string& place) const {
-    if (is_file(place)) return "nothing is written to " + place + " any more: write to it";
-    if (place.starts_with("an object")) return "no notice comes to " + place + " any more: give it";
-    return "nothing stores " + words_.part_at(place) + ": store it";
+  /// Whether code behind the wait stores there the run does not say: that would come too late.
+  std::string what_is_missing(const sim::unknown_wait& at) const {
+    const std::string end = ", or end the wait of " + at.from + at_stand(at.from_wave) + " another way";
+    if (is_file(at.over)) return "nothing is written to " + at.over + " any more: write to it" + end;
+    if (at.over.starts_with("an object")) return "no notice comes to " + at.over + " any more: give it" + end;
+    return "nothing has stored " + words_.part_at(at.over) + ": store it before " + at.from + " waits for it" +
+           at_stand(at.from_wave) + ", or have a thread do so that does not wait for " + at.from +
+           ", or end that wait another way";
   }
 
   std::string on_circle() const {
@@ -248,7 +254,11 @@ class adviser {
     }
     std::string text;
     for (size_t n = 0; n < ways.size(); ++n) text += (n == 0 ? "" : "; or ") + ways[n];
-    return text;
+    const bool are_locks = ways.size() > 1 && ways.size() == of_.circle.size() &&
+                           std::all_of(ways.begin(), ways.end(), [](const std::string& each) {
+                             return each.find(" gives back ") != std::string::npos;
+                           });
+    return text + (are_locks ? "; or all take them in one order" : "");
   }
 
   /// Of a wait at the barrier of the grid.
@@ -288,9 +298,7 @@ class adviser {
         }
       // What other schedules store, or what was stored before there was another actor, is not missing.
       if (store == nullptr && each.why.find("in other schedules") != std::string::npos) continue;
-      if (store == nullptr)
-        return what_is_missing(each.over) + ", or end the wait of " + each.from + at_stand(each.from_wave) +
-               " another way";
+      if (store == nullptr) return what_is_missing(each);
       for (uint32_t wave = 0; wave < of_.waves.size(); ++wave) {
         const run_record::wave& other = of_.waves[wave];
         const run_record::wave& kin = of_.waves[wave_of(*store)];

@@ -47,4 +47,14 @@ uint64_t mutex_held_by(const run_record& of, uint32_t wave) {
   return 0;
 }
 
+const run_record::step* lock_taken_before(const run_record& of, const step_words& words, const run_record::step& tried,
+                                          uint32_t wave) {
+  const auto modifies = [](const run_record::step& one) {
+    return one.kind == operation_kind::read_modify_write || one.kind == operation_kind::compare_exchange;
+  };
+  const run_record::step* const taken = words.step_at(tried.reads);
+  const bool is_it = taken != nullptr && modifies(tried) && !tried.changes && modifies(*taken);
+  return is_it && of.actors[taken->actor].wave == wave ? taken : nullptr;
+}
+
 }  // namespace heddle::tools

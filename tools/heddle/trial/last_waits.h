@@ -22,4 +22,8 @@ const sim::run_record::wait* last_wait_of(const sim::run_record& of, uint32_t wa
 /// The step in which the wave has taken a mutex that it holds in the end; 0: none is known.
 uint64_t mutex_held_by(const sim::run_record& of, uint32_t wave);
 
+/// Of a read-modify-write that changes nothing: that by which the wave has made the word so, as one takes a lock. To do it again would end no wait.
+const sim::run_record::step* lock_taken_before(const sim::run_record& of, const step_words& words,
+                                               const sim::run_record::step& tried, uint32_t wave);
+
 }  // namespace heddle::tools

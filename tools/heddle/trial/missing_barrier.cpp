@@ -17,7 +17,11 @@ bool are_of_one_block(const run_record& of, uint32_t one, uint32_t other) {
   return !first.host && !second.host && first.launched == second.launched && first.block == second.block;
 }
 
-bool is_meeting(operation_kind kind) { return kind == operation_kind::block_barrier || sim::is_collective(kind); }
+/// Broadcasts, ballots and shuffles order nothing.
+bool is_meeting(operation_kind kind) {
+  return kind == operation_kind::block_barrier || kind == operation_kind::sync_lanes ||
+         kind == operation_kind::cluster_wait;
+}
 
 /// Looks for what a lane of the block of `stores`, but not it, has told the readers before the step `until`.
 class told_lanes {
@@ -32,23 +36,51 @@ class told_lanes {
     for (uint64_t number = until; number-- > of_.first_step;) {
       const run_record::step& seen = *words_.step_at(number);
       const bool is_for_reader = seen.actor == reads.actor || are_of_one_block(of_, seen.actor, reads.actor);
-      if (!is_for_reader || seen.reads == run_record::never) continue;
+      if (!is_for_reader || !tells(seen)) continue;
       const run_record::step* const told = words_.step_at(seen.reads);
-      if (told == nullptr || told->actor == stores.actor || !are_of_one_block(of_, told->actor, stores.actor)) continue;
+      if (told == nullptr || told->actor == stores.actor || is_plain_access(told->kind) ||
+          !are_of_one_block(of_, told->actor, stores.actor))
+        continue;
       const uint64_t stored = number_of(stores);
       if (meets(stores.actor, std::min(stored, seen.reads), std::max(stored, seen.reads))) return {};
       // In a later round it is what the lane comes behind that is missing.
       if (seen.reads < stored && has_been_at(stores, seen.reads)) return {};
-      const run_record::wave& by = wave_of(of_, stores.actor);
-      const bool one_wave = of_.actors[told->actor].wave == of_.actors[stores.actor].wave;
-      return "a barrier of " + (one_wave ? by.name : "block " + std::to_string(by.block)) + " between " +
-             words_.where(stores) + " and " + words_.where(*told) + ", where " + of_.actors[told->actor].name + " " +
-             words_.deed_of(*told) + ", which " + words_.name_of(seen.actor) + " has read";
+      return barrier_of(told->actor, stores.actor) + " between " + words_.where(stores) + " and " +
+             words_.where(*told) + ", where " + of_.actors[told->actor].name + " " + words_.deed_of(*told) +
+             ", which " + words_.name_of(seen.actor) + " has read";
+    }
+    return {};
+  }
+
+  /// On the other side: a lane of the reader's block was told in time, and the reader has not met it since.
+  std::string to_another(const run_record::step& stores, const run_record::step& reads) const {
+    const uint64_t stored = number_of(stores);
+    const uint64_t until = number_of(reads);
+    for (uint64_t number = until; --number > stored;) {
+      const run_record::step& seen = *words_.step_at(number);
+      if (seen.actor == reads.actor || !tells(seen) || !are_of_one_block(of_, seen.actor, reads.actor)) continue;
+      const run_record::step* const told = words_.step_at(seen.reads);
+      if (told == nullptr || seen.reads < stored || is_plain_access(told->kind)) continue;
+      const bool is_of_storer = told->actor == stores.actor || (are_of_one_block(of_, told->actor, stores.actor) &&
+                                                                meets(told->actor, stored, seen.reads));
+      if (!is_of_storer) continue;
+      if (meets(reads.actor, number, until)) return {};
+      return barrier_of(seen.actor, reads.actor) + " between " + words_.where(seen) + ", where " +
+             of_.actors[seen.actor].name + " " + words_.deed_of(seen) + ", and " + words_.where(reads);
     }
     return {};
   }
 
  private:
+  /// Whether its lane may go on by what it has found.
+  static bool tells(const run_record::step& seen) {
+    return seen.reads != run_record::never && !is_plain_access(seen.kind);
+  }
+  std::string barrier_of(uint32_t one, uint32_t other) const {
+    const run_record::wave& by = wave_of(of_, other);
+    const bool one_wave = of_.actors[one].wave == of_.actors[other].wave;
+    return "a barrier of " + (one_wave ? by.name : "block " + std::to_string(by.block));
+  }
   bool meets(uint32_t actor, uint64_t from, uint64_t to) const {
     for (uint64_t between = from + 1; between < to; ++between) {
       const run_record::step& one = *words_.step_at(between);
@@ -74,7 +106,8 @@ std::string missing_barrier(const run_record& of, const step_words& words, const
   const told_lanes told(of, words);
   // Either came first: a lane may also store when the others have already read.
   std::string found = told.between(earlier, later, told.number_of(later));
-  return found.empty() ? told.between(later, earlier, told.number_of(earlier)) : found;
+  if (found.empty()) found = told.between(later, earlier, told.number_of(earlier));
+  return found.empty() ? told.to_another(earlier, later) : found;
 }
 
 }  // namespace heddle::tools

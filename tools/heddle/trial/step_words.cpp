@@ -1,6 +1,7 @@
 #include <heddle/tools/trial/step_words.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace heddle::tools {
@@ -111,6 +112,15 @@ std::string step_words::place_of(const run_record::step& one) const {
   if (part.empty() && one.part != run_record::none) return of_.texts[one.part];
   if (part.empty()) return of_.texts[one.place].substr(0, of_.texts[one.place].find(" ("));
   return "the " + part.substr(part.find(", ") + 2) + " of " + part.substr(0, part.find(", "));
+}
+
+scope step_words::reach_of(const run_record::step& one) const {
+  constexpr std::array<std::string_view, 4> narrow = {"wave", "block", "cluster", "device"};
+  const std::string& text = of_.texts[one.operation];
+  if (of_.waves[of_.actors[one.actor].wave].host) return scope::system;
+  for (size_t width = 0; width < narrow.size(); ++width)
+    if (text.ends_with(narrow[width])) return static_cast<scope>(width);
+  return scope::system;
 }
 
 bool step_words::is_lock_of_slot(const run_record::step& one) const {

@@ -298,15 +298,7 @@ class teller {
     const std::string& text = of_.texts[lacking.operation];
     add_step(*store, 0, lacks_release ? ": " + text + ", which publishes nothing" : "");
     add_step(*load, 0, lacks_acquire ? ": " + text + ", which acquires nothing" + where_it_fails(text) : "");
-    const std::string place = words_.where(lacking);
-    const std::string spot = place.empty() ? "step " + std::to_string(lacks_acquire ? *load : *store) : place;
-    if (lacks_release || lacks_acquire)
-      add(behind_all, 0,
-          "missing: " + (lacks_release ? "a release" : "an acquire" + where_it_fails(text)) + " at " + spot +
-              ", or a fence " + (lacks_release ? "before" : "behind") + " it");
-    else
-      add(behind_all, 0,
-          "missing: a scope that includes both, at " + spot + " or " + words_.where(*words_.step_at(*load)));
+    add(behind_all, 0, advice_on_edge(of_, words_, *store, *load, edge));
   }
 
   // -- what ends otherwise

@@ -8,6 +8,7 @@
 #include <heddle/tools/verify/verification.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -101,6 +102,21 @@ void print_text(const verification& made, const invocation& asked) {
               << '\n';
 }
 
+/// Before it is cut, which may be an hour later.
+void tell_unsaved(const invocation& asked, const std::string& why) {
+  const std::string line = "--save " + asked.verify.save_file + ": this search cannot be saved: " + why +
+                           "; it goes on, and is lost where a bound cuts it";
+  std::fprintf(stderr, "heddle: %s\n", one_line(line).c_str());
+}
+
+/// What is told of a scenario that is not looked at any more.
+void print_not_run(const scenario& tested, bool as_json, json& proofs) {
+  if (as_json)
+    proofs.push_back({{"scenario", tested.name}, {"result", "not run"}, {"ok", false}});
+  else
+    std::cout << scheduler::printable(tested.name) << ": not run\n";
+}
+
 /// The exit status where there is nothing to tell: the search does not go on, or the next one is to be made in a new process.
 std::optional<int> without_result(const verification& made, const invocation& asked) {
   if (made.next_stage) searched_here()->next_stage = true;
@@ -153,16 +169,16 @@ int verify(const invocation& asked) {
   json proofs = json::array();
   for (size_t n = 0; n < settings.size(); ++n) {
     if (n > 0 && interrupt_flag()) {
-      const std::string& name = selected.chosen[n]->name;
-      if (asked.json)
-        proofs.push_back({{"scenario", name}, {"result", "not run"}, {"ok", false}});
-      else
-        std::cout << scheduler::printable(name) << ": not run\n";
+      print_not_run(*selected.chosen[n], asked.json, proofs);
       all_ok = false;
       continue;
     }
     search_progress progress(scheduler::printable(selected.chosen[n]->name));
     options.progress = [&](const sim::search_result& so_far) { progress.show(so_far); };
+    options.cannot_be_saved = [&](const std::string& why) {
+      progress.clear();
+      tell_unsaved(asked, why);
+    };
     verification made = verify_all_runs(*selected.chosen[n], settings[n], options);
     progress.clear();
     if (const auto ended = without_result(made, asked)) return *ended;

@@ -91,6 +91,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
                [&] { return header_of(tested.name, asked.assignments, *asked.saved); });
   if (asked.saved != nullptr) {
     options.saves_to = &to;
+    options.cannot_be_saved = asked.cannot_be_saved;
     if (asked.saved->goes_on &&
         from.open(asked.saved->file.data(), asked.saved->searched_at, asked.saved->searched_bytes))
       options.goes_on_from = &from;

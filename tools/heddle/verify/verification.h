@@ -38,6 +38,8 @@ struct verify_options {
   std::function<void(const sim::search_result&)> progress;
   /// Where a search that is cut is written, and what it goes on from. Null: nowhere.
   search_request* saved = nullptr;
+  /// Called as soon as it is known that it cannot be written there, with one line that says why.
+  std::function<void(const std::string&)> cannot_be_saved;
 };
 
 /// A run that ended with a violation.
