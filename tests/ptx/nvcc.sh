@@ -48,6 +48,11 @@ END
 "$heddle" nvcc -std=c++17 told_by_host.cu -o told_by_host
 expect 'load seq_cst system of .*told_by_host.cu:9$' ./told_by_host fuzz --jobs 1 --schedules 20
 
+# An assertion of a kernel reads as one of the host.
+printf '#include <cassert>\n__global__ void checks(int n) { assert(n == 2); }\nint main() { checks<<<1, 1>>>(1); cudaDeviceSynchronize(); }\n' >asserts.cu
+"$heddle" nvcc asserts.cu -o asserts
+expect '^  assert\(n == 2\)$' ./asserts fuzz --jobs 1 --schedules 1
+
 # Device code in several files: each compiles alone, and the program's linker brings them together.
 cat >parts.h <<'END'
 extern __device__ int total;

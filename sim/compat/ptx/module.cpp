@@ -372,7 +372,8 @@ void device_malloc(unsigned char* result, unsigned char* bytes) {
 void device_free(unsigned char* address) { std::free(from_bytes<void*>(address)); }
 
 void device___assertfail(unsigned char* message, unsigned char*, unsigned char*, unsigned char*, unsigned char*) {
-  sim::runtime::trap(fault::assertion, from_bytes<const char*>(message));
+  const std::string text = std::string("assert(") + from_bytes<const char*>(message) + ")";
+  sim::runtime::trap(fault::assertion, text.c_str());
 }
 
 }  // namespace heddle::ptx
