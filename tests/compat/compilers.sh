@@ -164,7 +164,8 @@ END
 "$heddle" c++ -std=c++11 -I/usr/local/cuda/include -c host.cc -o host.o
 "$heddle" c++ kernel.o linked.o host.o -L/usr/local/cuda/lib64 -lcudart -o both
 expect '^host +ok +ok +20 ' ./both fuzz --jobs 1 --schedules 20
-"$heddle" cuda -DPLANT_NO_WAIT kernel.o host.cc -o both
+ar crs libkernel.a kernel.o
+"$heddle" cuda -DPLANT_NO_WAIT libkernel.a host.cc -o both
 expect '^host: (crash|race) at host.cc:12: ' ./both fuzz --jobs 1 --schedules 20
 cp "$examples/hip_fifo.hip" fifo.cpp
 "$heddle" hipcc --offload-arch=gfx90a -O2 fifo.cpp -o fifo
