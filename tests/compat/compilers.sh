@@ -174,6 +174,31 @@ printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES);\n__globa
 "$heddle" hipcc -DLANES=64 --offload-arch=gfx942 -c width.cpp
 "$heddle" hipcc -DLANES=32 --offload-arch=gfx1100 -c width.cpp
 
+# Where the processor has other work, a run does not stand still: it is let go on for as long as it could have run.
+cat >busy.cc <<'END'
+#include <sys/resource.h>
+long used_us() {
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_utime.tv_sec * 1000000 + used.ru_utime.tv_usec + used.ru_stime.tv_sec * 1000000 + used.ru_stime.tv_usec;
+}
+int main() {
+  for (const long begin = used_us(); used_us() - begin < 400000;) {
+  }
+}
+END
+"$heddle" c++ busy.cc -o busy
+processor=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+others=()
+for n in 1 2 3 4 5 6 7 8; do
+  taskset -c "$processor" sh -c 'while :; do :; done' &
+  others+=($!)
+done
+trap 'kill "${others[@]}" 2>/dev/null' EXIT
+expect '^busy +ok +ok +1 ' taskset -c "$processor" ./busy fuzz --jobs 1 --schedules 1 --stuck 1
+kill "${others[@]}"
+expect '^busy +ok +stuck +1 ' ./busy fuzz --jobs 1 --schedules 1 --stuck 0.1
+
 # A build that names its compilers by itself.
 printf 'all:\n\tg++ -c parts/counter.cc -o counter.o -O2\n\tgcc -DORDER=memory_order_relaxed -c mail.c -o mail.o\n\tc++ counter.o mail.o -o of_build -pthread\n' >by_name
 "$heddle" build make -s -f by_name

@@ -16,8 +16,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 namespace heddle::tools {
 namespace {
@@ -246,6 +248,14 @@ double copied_process::patience() const {
   return is_again ? std::min(asked, again_seconds) : asked;
 }
 
+/// For how many seconds since the last call the copy could have run and others did (proc(5), schedstat); 0 where the system does not say so.
+double copied_process::waited_for_processor() {
+  uint64_t ran_ns = 0, waited_ns = 0;
+  std::ifstream told("/proc/" + std::to_string(pid_) + "/schedstat");
+  if (!(told >> ran_ns >> waited_ns)) return 0;
+  return static_cast<double>(waited_ns - std::exchange(waited_ns_, waited_ns)) * 1e-9;
+}
+
 void copied_process::look() {
   constexpr double longest_gap = 0.25;  // this process may have been stopped meanwhile, and the copy with it
   constexpr double gentle_seconds = 0.3;
@@ -264,6 +274,8 @@ void copied_process::look() {
     return;
   }
   if (care_of_runs().stuck_seconds <= 0) return;
+  // On a machine that has other work a run stands still for no longer than it could have gone on.
+  const double could_run = std::max(0.0, passed - waited_for_processor());
   sim::watched_run& run = page_->watched;
   const uint64_t runs = run.runs.load(std::memory_order_acquire);
   if (runs != runs_seen_ || runs % 2 == 0) {
@@ -279,13 +291,13 @@ void copied_process::look() {
       quiet_ = asked_ = 0;
     }
   }
-  quiet_ += passed;
+  quiet_ += could_run;
   probed_ += passed;
   const double allowed = patience();
   if (quiet_ >= allowed) {
     const bool is_known = steps_seen_ != ~uint64_t{0} && !page_->estimates.load(std::memory_order_relaxed);
     if (seeds_come_once_ && is_known) stood_still_ = at_present();
-    asked_ += passed;
+    asked_ += could_run;
     if (asked_ > ending_seconds) {
       was_stuck_ = true;
       kill(pid_, SIGKILL);

@@ -143,6 +143,7 @@ class copied_process {
   void ask(sim::watched_run::asks what, bool insists);
   standstill at_present() const;
   double patience() const;
+  double waited_for_processor();
 
   std::string error_;
   copy_page* page_ = nullptr;
@@ -159,10 +160,11 @@ class copied_process {
   bool seeds_come_once_ = false;
   std::optional<standstill> stood_still_;  ///< the last one
   clock::time_point looked_ = clock::now();
-  double stopping_ = 0;  ///< seconds since it was asked to stop
-  double quiet_ = 0;     ///< seconds without a scheduling point
-  double asked_ = 0;     ///< seconds since it was asked to end the run
-  double probed_ = 0;    ///< seconds since it was last asked for its steps
+  uint64_t waited_ns_ = 0;  ///< for a processor, of its main thread, when it was looked at last
+  double stopping_ = 0;     ///< seconds since it was asked to stop
+  double quiet_ = 0;        ///< seconds without a scheduling point
+  double asked_ = 0;        ///< seconds since it was asked to end the run
+  double probed_ = 0;       ///< seconds since it was last asked for its steps
   uint64_t runs_seen_ = 0;
   uint64_t steps_seen_ = ~uint64_t{0};
 };
