@@ -39,7 +39,7 @@ uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t, uint64_t oper
   word_at(address) = static_cast<uint32_t>(kind == rmw_kind::add ? old + operand : operand);
   return old;
 }
-bool compare_exchange(void* address, uint32_t, uint64_t* expected, uint64_t desired, memory_order, scope) {
+bool compare_exchange(void* address, uint32_t, uint64_t* expected, uint64_t desired, exchange_order, scope) {
   const uint32_t old = word_at(address);
   const bool equal = old == *expected;
   if (equal) word_at(address) = static_cast<uint32_t>(desired);
