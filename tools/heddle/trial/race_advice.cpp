@@ -21,7 +21,6 @@ class race_adviser {
     if (edge.find("a copy by cp.async is made at some time") != std::string_view::npos)
       return text + "a wait of " + words_.name_of(earlier.actor) + " for the copy that it has issued at " +
              words_.where(earlier) + ", before " + words_.where(later) + " or what that comes behind";
-    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
     if (edge.find("a bulk copy is of another proxy") != std::string_view::npos)
       return text + "fence.proxy.async behind " + words_.where(earlier) + ", by " + words_.name_of(earlier.actor) +
              " or by what comes between it and the copy";
@@ -32,6 +31,7 @@ class race_adviser {
               ", at its mbarrier or by wait_group, before " + words_.where(other) + " or what that comes behind";
       return copy_is_first ? text : text + "; or an order that has it issued later";
     }
+    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
     if (const auto order = order_of_streams(earlier, later); !order.empty()) return text + order;
     const bool either_copies = is_copy(earlier.actor) || is_copy(later.actor);
     const bool either_is_plain = is_plain_access(earlier.kind) || is_plain_access(later.kind);
