@@ -275,7 +275,8 @@ void copied_process::look() {
   }
   if (care_of_runs().stuck_seconds <= 0) return;
   // On a machine that has other work a run stands still for no longer than it could have gone on.
-  const double could_run = std::max(0.0, passed - waited_for_processor());
+  // What it waited is told once it runs again: that may be longer than since the last look.
+  const double could_run = passed - waited_for_processor();
   sim::watched_run& run = page_->watched;
   const uint64_t runs = run.runs.load(std::memory_order_acquire);
   if (runs != runs_seen_ || runs % 2 == 0) {
@@ -291,13 +292,13 @@ void copied_process::look() {
       quiet_ = asked_ = 0;
     }
   }
-  quiet_ += could_run;
+  quiet_ = std::max(0.0, quiet_ + could_run);
   probed_ += passed;
   const double allowed = patience();
   if (quiet_ >= allowed) {
     const bool is_known = steps_seen_ != ~uint64_t{0} && !page_->estimates.load(std::memory_order_relaxed);
     if (seeds_come_once_ && is_known) stood_still_ = at_present();
-    asked_ += could_run;
+    asked_ = std::max(0.0, asked_ + could_run);
     if (asked_ > ending_seconds) {
       was_stuck_ = true;
       kill(pid_, SIGKILL);
