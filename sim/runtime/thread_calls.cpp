@@ -9,8 +9,8 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -51,7 +51,7 @@ host_thread_facts& facts_of(const wave& thread) { return execution::instance->ho
 struct thread_body {
   void* (*routine)(void*) = nullptr;
   void* argument = nullptr;
-  jmp_buf* end = nullptr;  ///< where pthread_exit() comes back to
+  void** end = nullptr;  ///< where pthread_exit() comes back to
   void* result = nullptr;
   _Unwind_Exception thrown = {};  ///< by pthread_exit(); not in a frame that it leaves
 };
@@ -62,14 +62,16 @@ _Unwind_Reason_Code unwind_frame(int, _Unwind_Action actions, _Unwind_Exception_
   auto* const body = static_cast<thread_body*>(to);
   const bool is_over =
       (actions & _UA_END_OF_STACK) != 0 || _Unwind_GetCFA(context) > reinterpret_cast<uintptr_t>(body->end);
-  if (is_over) std::longjmp(*body->end, 1);
+  if (is_over) __builtin_longjmp(body->end, 1);
   return _URC_NO_REASON;
 }
 
+// Not setjmp() of the C library: what that notes is mixed with a word that each process draws, and this stack is part of the states that a search
+// saves for another process.
 [[gnu::noinline]] void run_routine(thread_body* body) {
-  jmp_buf end;
-  body->end = &end;
-  if (setjmp(end) == 0) body->result = body->routine(body->argument);
+  std::array<void*, 5> end;
+  body->end = end.data();
+  if (__builtin_setjmp(end.data()) == 0) body->result = body->routine(body->argument);
   body->end = nullptr;
 }
 

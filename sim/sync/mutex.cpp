@@ -64,8 +64,8 @@ bool mutex_table::visit_state(state_reader& to) const {
   for (const auto& [mutex, held] : holders_) sorted.emplace_back(mutex, &held);
   std::sort(sorted.begin(), sorted.end());
   return to.fact(sorted.size()) && std::all_of(sorted.begin(), sorted.end(), [&](const auto& each) {
-           return to.fact(reinterpret_cast<uintptr_t>(each.first)) &&
-                  to.fact(reinterpret_cast<uintptr_t>(each.second->who)) && to.fact(each.second->depth);
+           return to.fact(reinterpret_cast<uintptr_t>(each.first)) && to.fact(each.second->who->id) &&
+                  to.fact(each.second->depth);
          });
 }
 

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <clocale>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
@@ -21,9 +22,11 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -435,6 +438,50 @@ int is_over_at_once(bool over) {
   return (pthread_tryjoin_np(thread, nullptr) == 0) == over ? 0 : 1;
 }
 
+// -- more than one process goes through ------------------------------------------------------------------------------------------------
+
+std::mutex told_lock;
+std::vector<std::string> told{"a text that is there before main() begins"};
+thread_local std::string seen = "what a thread has seen";
+
+/// Threads pass texts on and print what they have seen.
+int passes_texts() {
+  std::atomic<std::string*> box = nullptr;
+  const auto passes = [&](int number) {
+    for (int n = 0; n < 2; ++n) {
+      const std::unique_ptr<std::string> old(
+          box.exchange(new std::string("a text of thread number " + std::to_string(number))));
+      if (old != nullptr) seen += *old;
+    }
+    const std::lock_guard held(told_lock);
+    told.push_back(seen);
+    std::printf("%zu\n", told.size());
+  };
+  std::vector<std::thread> threads;
+  for (int number = 1; number <= 2; ++number) threads.emplace_back(passes, number);
+  for (std::thread& each : threads) each.join();
+  delete box.load();
+  return told.size() == 3 ? 0 : 1;
+}
+
+/// Three threads take two locks, one of them the other way round.
+int locks_crosswise() {
+  static std::mutex other_lock;
+  static std::atomic<int> steps;
+  const auto takes = [](std::mutex& first, std::mutex& second) {
+    steps += 1;
+    const std::lock_guard one(first);
+    steps += 1;
+    const std::lock_guard another(second);
+  };
+  std::thread thread([&] { takes(told_lock, other_lock); });
+  std::thread beside([] { steps += 3; });
+  takes(other_lock, told_lock);
+  beside.join();
+  thread.join();
+  return 0;
+}
+
 // -- what is not simulated ---------------------------------------------------------------------------------------------------------
 
 /// The thread that holds it `ends`, or gives it back.
@@ -572,6 +619,8 @@ constexpr test_case cases[] = {
     {"last_is_not_another", [] { return last_is_not(5); }},
     {"over_at_once", [] { return is_over_at_once(true); }},
     {"never_over_at_once", [] { return is_over_at_once(false); }},
+    {"passes_texts", passes_texts},
+    {"locks_crosswise", locks_crosswise},
     {"holds_a_robust_mutex", [] { return holds_a_robust_mutex(true); }},
     {"gives_a_robust_mutex_back", [] { return holds_a_robust_mutex(false); }},
     {"asks_for_attributes", asks_for_attributes},

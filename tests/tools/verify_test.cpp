@@ -215,6 +215,39 @@ TEST_F(verify_command, a_violation_behind_the_cut_is_found) {
   }
 }
 
+// Threads, mutexes, strings and vectors of a main(): no other process has other states of them.
+TEST_F(verify_command, a_search_of_a_program_goes_on) {
+  NEEDS_EQUAL_STATES;
+  if (!std::filesystem::exists(HOST_THREADS)) GTEST_SKIP() << HOST_THREADS << " is not built";
+  const auto told = [](const std::vector<std::string>& words) {
+    return json::parse(run_process(with({HOST_THREADS, "verify", "--json", "--jobs", "1"}, words)).out, nullptr, false);
+  };
+  const json whole = told({"--", "passes_texts"});
+  ASSERT_EQ(whole["result"], "proved") << whole;
+  for (const std::string program : {"passes_texts", "locks_crosswise"})
+    for (const std::string states : {"3", "10", "50"}) {
+      const temporary_folder folder;
+      const std::string file = (folder.path() / "search").string();
+      const ended_process begun =
+          run_process({HOST_THREADS, "verify", "--save", file, "--states", states, "--json", "--", program});
+      if (!can_save(begun)) return;
+      json made = json::parse(begun.out);
+      ASSERT_EQ(made["result"], "incomplete") << made;
+      made = told({"--resume", file, "--states", std::to_string(std::stoi(states) + 5)});
+      ASSERT_EQ(made["saved"], file) << program << " behind " << states;
+      made = told({"--resume", file});
+      const bool is_right = program == "passes_texts";
+      EXPECT_EQ(made["result"], is_right ? "proved" : "violated") << program << " behind " << states << ": " << made;
+      if (is_right) {
+        EXPECT_EQ(made["states"], whole["states"]) << states;
+        EXPECT_EQ(made["transitions"], whole["transitions"]) << states;
+      } else {
+        EXPECT_EQ(made["verdict"], "deadlock");
+        EXPECT_EQ(made["reproducible"], true);
+      }
+    }
+}
+
 TEST_F(verify_command, only_the_very_search_is_gone_on_with) {
   NEEDS_EQUAL_STATES;
   const temporary_folder folder;

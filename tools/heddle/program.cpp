@@ -5,7 +5,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,16 +51,26 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// As main() gets them. Of heddle's own memory, which stays for ever: the program may keep its arguments, and change them.
+/// As main() gets them. Of heddle's own memory, which stays for ever: the program may keep its arguments, and change them. It stays where it is from
+/// run to run, and nothing else is allocated where they are what they were: a search tells states by addresses, and by what calls leave on stacks.
 char** arguments_of(const char* name, const parameters& values) {
   const scheduler::own_work aside;
-  static thread_local std::vector<std::string> words;
+  static thread_local std::string asked;
+  static thread_local std::vector<char> fresh;
+  static thread_local std::vector<char> given;
   static thread_local std::vector<char*> pointers;
-  words = words_of(values.text("args"));
-  words.insert(words.begin(), name);
-  pointers.clear();
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  if (const std::string_view text = values.text("args"); pointers.empty() || text != asked) {
+    asked = text;
+    fresh.assign(name, name + std::strlen(name) + 1);
+    const std::vector<std::string> words = words_of(text);
+    for (const std::string& word : words) fresh.insert(fresh.end(), word.c_str(), word.c_str() + word.size() + 1);
+    given.resize(fresh.size());
+    pointers.resize(words.size() + 2);
+  }
+  std::copy(fresh.begin(), fresh.end(), given.begin());
+  char* next = given.data();
+  for (size_t n = 0; n + 1 < pointers.size(); next += std::strlen(next) + 1) pointers[n++] = next;
+  pointers.back() = nullptr;
   return pointers.data();
 }
 
