@@ -509,12 +509,6 @@ TEST(occupancy, a_block_that_can_never_fit_is_reported) {
   EXPECT_EQ(on.run(own_work(1, 3, 3)).verdict, verdict::ok);
 }
 
-TEST(occupancy, more_lanes_than_are_simulated_are_no_fault_of_the_program) {
-  const outcome ended = machine().run(own_work(1024, 513, 1));
-  EXPECT_TRUE(is(verdict::unsupported, "", ended));
-  EXPECT_TRUE(says(ended.message, "a launch of more than 1048576 lanes"));
-}
-
 TEST(occupancy, launches_run_one_after_the_other) {
   for (const std::string& strategy : all_strategies()) {
     machine on({}, strategy);
