@@ -161,7 +161,8 @@ int main() {
 END
 "$heddle" cuda -dc -gencode arch=compute_80,code=sm_80 --std=c++17 -Xcompiler -Wall,-fPIC -O3 kernel.cu -o kernel.o
 "$heddle" cuda -dlink kernel.o -o linked.o
-"$heddle" c++ -std=c++11 -I/usr/local/cuda/include -c host.cc -o host.o
+"$heddle" c++ -std=c++11 -I/usr/local/cuda/include -c host.cc -o host.o 2>told
+[ ! -s told ] || { cat told; exit 1; }
 "$heddle" c++ kernel.o linked.o host.o -L/usr/local/cuda/lib64 -lcudart -o both
 expect '^host +ok +ok +20 ' ./both fuzz --jobs 1 --schedules 20
 ar crs libkernel.a kernel.o
@@ -190,11 +191,11 @@ END
 "$heddle" c++ busy.cc -o busy
 processor=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
 others=()
-for n in 1 2 3 4 5 6 7 8; do
+for n in 1 2 3; do
   taskset -c "$processor" sh -c 'while :; do :; done' &
   others+=($!)
 done
-trap 'kill "${others[@]}" 2>/dev/null' EXIT
+trap 'kill "${others[@]}" 2>/dev/null || true' EXIT
 expect '^busy +ok +ok +1 ' taskset -c "$processor" ./busy fuzz --jobs 1 --schedules 1 --stuck 1
 kill "${others[@]}"
 expect '^busy +ok +stuck +1 ' ./busy fuzz --jobs 1 --schedules 1 --stuck 0.1
