@@ -150,7 +150,12 @@ void __wrap___cxa_guard_release(uint64_t* guard) {
   lane* const self = execution::current;
   if (self == nullptr) return __real___cxa_guard_release(guard);
   const runtime::caller from = HEDDLE_CALLER;
-  // Threads look at the byte themselves, and acquire.
+  // One that sees the byte does not wait for the end, neither where it looks itself, and acquires, nor where it has asked.
+  {
+    const runtime::entered inside(*self);
+    execution::instance->finish_plain_store(*self, from.frame);  // what it has made is part of what it gives
+    if (auto* const late = execution::instance->late()) late->release_object(*self, guard);
+  }
   runtime::atomic_store({guard, 1, memory_order::release, scope::system}, 1, from);
   end_once(*self, guard, 1, from, [] {});
 }

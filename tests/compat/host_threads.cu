@@ -438,6 +438,20 @@ int is_over_at_once(bool over) {
   return (pthread_tryjoin_np(thread, nullptr) == 0) == over ? 0 : 1;
 }
 
+/// One thread makes a static variable, and another one may see that it is made before the first one says that it is at the end.
+int makes_a_variable_once() {
+  static std::atomic<int> made;
+  const auto makes = [] {
+    static const int number = ++made;
+    return number;
+  };
+  int seen_beside = 0;
+  std::thread beside([&] { seen_beside = makes(); });
+  const int seen_here = makes();
+  beside.join();
+  return seen_here == 1 && seen_beside == 1 ? 0 : 1;
+}
+
 // -- more than one process goes through ------------------------------------------------------------------------------------------------
 
 std::mutex told_lock;
@@ -619,6 +633,7 @@ constexpr test_case cases[] = {
     {"last_is_not_another", [] { return last_is_not(5); }},
     {"over_at_once", [] { return is_over_at_once(true); }},
     {"never_over_at_once", [] { return is_over_at_once(false); }},
+    {"makes_a_variable_once", makes_a_variable_once},
     {"passes_texts", passes_texts},
     {"locks_crosswise", locks_crosswise},
     {"holds_a_robust_mutex", [] { return holds_a_robust_mutex(true); }},
