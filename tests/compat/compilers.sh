@@ -213,5 +213,5 @@ expect 'heddle cuda: -o needs a value' "$heddle" cuda kernel.cu -o
 expect 'heddle cuda: .* is heddle nvcc that makes C\+\+ of PTX' "$heddle" cuda kernels.ptx
 expect 'wrong.cc:1:.*was not declared' sh -c "printf 'int f() { return g(); }' >wrong.cc; '$heddle' c++ -c wrong.cc"
 expect "undefined reference to .launch" "$heddle" c++ host.o -o half
-printf 'told:\n\t$(NVCC) --version\n' >by_nvcc
+printf 'version:\n\t$(NVCC) --version\n' >by_nvcc
 expect 'release [0-9]' make -s -f by_nvcc NVCC="$heddle cuda"

@@ -134,7 +134,7 @@ expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
 expect 'one +ok +ok +20 ' ./of_library fuzz --jobs 1 --schedules 20
 expect 'heddle nvcc: -o needs a value' "$heddle" nvcc driver_api.o -o
 expect 'release' "$heddle" nvcc --version
-printf 'told:\n\t$(NVCC) --version\n' >by_nvcc
+printf 'version:\n\t$(NVCC) --version\n' >by_nvcc
 expect 'release' make -s -f by_nvcc NVCC="$heddle nvcc"
 
 # A source of another folder has one name, in the code of the device and in that of the host.
