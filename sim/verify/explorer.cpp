@@ -60,6 +60,11 @@ void explorer::begin_again() {
   sample_each_ = 1;
 }
 
+void explorer::begin_to_probe(random_probe& by) {
+  forget_path();
+  probes_ = &by;
+}
+
 void explorer::begin_to_follow(uint32_t state) {
   forget_path();
   followed_ = state;
@@ -234,8 +239,19 @@ uint32_t explorer::push_state(node fresh) {
     matching_ = false;
     return push(fresh);
   }
+  if (probes_ != nullptr) return push_probed(told, fresh);
   const state_key shared = told.common.key();
   if (!arrive_in(here, told.key.key(), told.apart ? &shared : nullptr, fresh)) return scheduler::no_answer;
+  return push(fresh);
+}
+
+uint32_t explorer::push_probed(const told_state& told, node fresh) {
+  const state_key key = told.key.key();
+  const bool is_known =
+      known_.find(key) != no_state || (told.apart && known_.covers().covering(told.common.key(), facts_) != no_state);
+  if (!probes_->arrive(key, is_known)) return scheduler::no_answer;
+  // Of no way: whichever, as long as it is one.
+  fresh.state = 0;
   return push(fresh);
 }
 

@@ -8,6 +8,7 @@
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/verify/fair_cycles.h>
+#include <heddle/sim/verify/random_probe.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/shared_states.h>
 
@@ -103,6 +104,11 @@ class explorer final : public scheduler::strategy {
   /// The key of the state that the run has come to; nothing where it has come to none.
   const std::optional<state_key>& looked_at() const { return looked_at_; }
 
+  // -- a run at random through what is known
+
+  /// The next run answers at random, and notes which of the states that it comes to are known. What it does is no part of the search.
+  void begin_to_probe(random_probe& by);
+
   /// The first reason why something was left out.
   const std::string& left_out() const { return left_out_; }
   void leave_out(std::string why) {
@@ -168,8 +174,11 @@ class explorer final : public scheduler::strategy {
   };
   told_state tell_state(execution& here, const answer& asked);
   void note_sample(uint32_t state, const state_key& key);
+  /// The same of a run at random: no_answer where it goes no further.
+  uint32_t push_probed(const told_state& told, node fresh);
   uint32_t push(node fresh) {
     fresh.step = execution::instance->core().history.steps;
+    if (probes_ != nullptr) fresh.given.picked = probes_->answer_of(fresh.given.picked, fresh.left);
     path_.push_back(fresh);
     asked_ = path_.size();
     if (fresh.given.kind == choice_kind::actor) note_chosen(*execution::instance);
@@ -224,7 +233,8 @@ class explorer final : public scheduler::strategy {
   std::vector<sample> fresh_samples_;
   bool takes_samples_ = options_.saves_to != nullptr;
   uint32_t sample_each_ = 1;  ///< of so many states one is a sample
-  bool looks_ = false;        ///< the run that comes next only looks at followed_
+  random_probe* probes_ = nullptr;
+  bool looks_ = false;  ///< the run that comes next only looks at followed_
   std::optional<state_key> looked_at_;
 };
 

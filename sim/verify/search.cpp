@@ -2,6 +2,7 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/verify/explorer.h>
+#include <heddle/sim/verify/forecast.h>
 #include <heddle/sim/verify/into_cycle.h>
 #include <heddle/sim/verify/one_depth.h>
 #include <heddle/sim/verify/saved_search.h>
@@ -25,10 +26,6 @@
 namespace heddle::sim {
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// Goes depth first through the runs, in this process and in copies of it.
 class searching {
  public:
@@ -49,6 +46,7 @@ class searching {
     if (!more_ && !result_.stopped && options_.fair_cycles && deciding_.is_matching() &&
         !run_fair_cycle(deciding_, known_, run_, options_, result_))
       cut(search_was_stopped);
+    if (is_cut() && !result_.stopped && !again_) ahead_.at_last(result_);
     explore_(nullptr);
     const uint64_t runs = result_.runs;
     take_stock();
@@ -64,6 +62,7 @@ class searching {
   /// What was left out of the states that were compared until now counts, or what was taken at once was a choice.
   void begin_again() {
     ++result_.restarts;
+    result_.forecast = {};
     if (options_.begun_again) options_.begun_again();
     begins_ = true;
     notes_.grown = false;
@@ -150,6 +149,7 @@ class searching {
         more_ = true;
         return known_.end();
       }
+      if (number_ == 0) ahead_.now_and_then(result_);
       constexpr uint64_t runs_between = 64;
       if (number_ == 0 && options_.progress && ++shown_ % runs_between == 0) options_.progress(result_);
     }
@@ -372,6 +372,7 @@ class searching {
   shared_states known_;
   explorer deciding_{options_, notes_, known_};
   explorer looking_{options_, notes_, known_};  ///< leads to states once more
+  forecaster ahead_{deciding_, known_, run_, options_};
   scheduler::choice_source choices_;
   uint32_t number_ = 0;  ///< of this process
   uint64_t shown_ = 0;

@@ -52,6 +52,9 @@ struct search_options {
   /// What an earlier process has put there, of the same program and the same options but for bounds, `jobs` and `stop`. Null: the search begins.
   bytes_in* goes_on_from = nullptr;
 
+  /// Whether to look ahead now and then, and where it is cut: search_result::forecast. That takes some seconds of a hundred.
+  bool forecasts = false;
+
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
   std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;
   /// Called when all begins anew (search_result::restarts): what `ended` was called with until then came of a search that may have left runs out.
@@ -72,6 +75,24 @@ inline constexpr const char* search_was_stopped = "stopped";
 inline constexpr const char* search_forgot_stores =
     "a location has more stores that a lane may still read than are kept";
 
+/// Runs at random through a search that is under way: which of the states that they come to are known already.
+struct search_forecast {
+  uint64_t runs = 0;         ///< 0: none was made
+  uint64_t met = 0;          ///< states, of each run those that differ
+  uint64_t known = 0;        ///< of these
+  uint64_t states_then = 0;  ///< that the search knew
+
+  double share() const { return static_cast<double>(known) / static_cast<double>(met); }
+  /// That there are in all: by a third or more of what is met known, within a factor of two; by less it may be too low, by a tenth or less it is.
+  uint64_t states() const {
+    const uint64_t recaptured = known == 0 ? 1 : known;
+    return static_cast<uint64_t>(static_cast<double>(states_then) * static_cast<double>(met) /
+                                 static_cast<double>(recaptured));
+  }
+  bool is_close() const { return 3 * known >= met; }
+  bool is_far_too_low() const { return 10 * known < met; }
+};
+
 struct search_result {
   bool complete = false;      ///< nothing was left out
   bool stopped = false;       ///< by `ended`
@@ -85,6 +106,7 @@ struct search_result {
   uint64_t restarts = 0;      ///< because the program did something that the state did not tell until then
   uint64_t bytes = 0;         ///< that the search kept in the end
   double seconds = 0;
+  search_forecast forecast;  ///< the last one
 
   bool cut = false;  ///< by a bound, in midst of it: another process may go on
   std::string

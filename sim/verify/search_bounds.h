@@ -4,9 +4,14 @@
 #include <heddle/sim/verify/search.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 
 namespace heddle::sim {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// The bound that was hit behind so many seconds of this process; empty when none was.
 inline std::string bound_hit(const search_options& options, const search_result& so_far, double seconds) {

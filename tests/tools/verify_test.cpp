@@ -144,6 +144,36 @@ bool can_save(const ended_process& saved) {
 const std::vector<std::string> two_calls = {"port.echo", "--set",   "waves=2", "--set",  "lanes=1",
                                             "--set",     "ports=1", "--set",   "calls=2"};
 
+// Half of the states are known: those that random runs come to tell how many there are. One in twenty is known: it is said that there are more.
+TEST_F(verify_command, a_search_that_is_cut_says_how_many_states_there_are) {
+  NEEDS_EQUAL_STATES;
+  const json whole = verify_json(with(two_calls, {"--jobs", "1"}));
+  EXPECT_TRUE(whole["forecast"].is_null());
+  const int states = whole["states"];
+  const auto cut_after = [&](int part) { return with(two_calls, {"--jobs", "1", "--states", std::to_string(part)}); };
+  const json half = verify_json(cut_after(states / 2))["forecast"];
+  EXPECT_GT(half["runs"], 0);
+  EXPECT_GT(half["known_share"], 1. / 3);
+  EXPECT_GT(half["states"], states / 2);
+  EXPECT_LT(half["states"], 2 * states);
+  EXPECT_NE(verify(cut_after(states / 2)).out.find("  forecast: some "), std::string::npos);
+  const json few = verify_json(cut_after(states / 30))["forecast"];
+  EXPECT_LT(few["known_share"], 1. / 3);
+  EXPECT_GT(few["states"], states / 20);
+  const std::string told = verify(cut_after(states / 30)).out;
+  EXPECT_TRUE(told.find("several times as many") != std::string::npos || told.find("more than") != std::string::npos)
+      << told;
+  EXPECT_TRUE(verify_json(with(two_calls, {"--stateless", "--time", "0.1"}))["forecast"].is_null());
+  // What was looked at ahead is not taken for searched.
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "search").string();
+  const ended_process cut = verify(with(cut_after(states / 2), {"--save", file, "--json"}));
+  if (!can_save(cut)) return;
+  const json resumed = verify_json({"--resume", file, "--jobs", "1"});
+  EXPECT_EQ(resumed["result"], "proved");
+  EXPECT_GE(resumed["states"], states);
+}
+
 TEST_F(verify_command, a_search_that_is_cut_goes_on_to_the_same_proof) {
   NEEDS_EQUAL_STATES;
   const json whole = verify_json(two_calls);

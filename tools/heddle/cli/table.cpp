@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 
@@ -13,14 +14,16 @@ constexpr size_t first_column_min = 8;
 
 }  // namespace
 
-bool is_terminal(int file) { return ::isatty(file) == 1; }
+bool is_terminal(int file) {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(file) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
 
 bool wants_colour() {
   static const bool wanted = [] {
     const char* refused = std::getenv("NO_COLOR");
-    const char* kind = std::getenv("TERM");
     if (refused != nullptr && *refused != '\0') return false;
-    return is_terminal(STDOUT_FILENO) && kind != nullptr && std::string_view(kind) != "dumb";
+    return is_terminal(STDOUT_FILENO);
   }();
   return wanted;
 }
@@ -122,6 +125,13 @@ std::string digest_digits(uint64_t digest) {
   std::string digits(16, '0');
   for (size_t place = 16; place > 0; --place, digest >>= 4) digits[place - 1] = "0123456789abcdef"[digest & 15];
   return digits;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<uint64_t>(std::ceil(seconds));
+  if (whole < 120) return std::to_string(whole) + " s";
+  if (whole < 7'200) return std::to_string(whole / 60) + " min";
+  return std::to_string(whole / 3'600) + " h";
 }
 
 std::string grouped(uint64_t number) {

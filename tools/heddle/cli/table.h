@@ -11,10 +11,10 @@ namespace heddle::tools {
 
 enum class colour : uint8_t { none, good, bad, warning, faint };
 
-/// Whether stdout (1) or stderr (2) is a terminal.
+/// Whether stdout (1) or stderr (2) is a terminal that can show colours and write a line anew.
 bool is_terminal(int file);
 
-/// Whether to colour stdout: it is a terminal that can, and NO_COLOR (no-color.org) is unset or empty.
+/// Whether to colour stdout: it is such a terminal, and NO_COLOR (no-color.org) is unset or empty.
 bool wants_colour();
 
 /// The text in that colour, as it is when wants_colour() is false.
@@ -56,6 +56,9 @@ std::string indented(std::string_view text, size_t blanks);
 
 /// The text in lines of at most so many characters, broken at blanks; a longer word has a line of its own. Lines that there are stay.
 std::string wrapped(std::string_view text, size_t width_max);
+
+/// "90 s", "3 min", "2 h": how long something takes.
+std::string duration_text(double seconds);
 
 /// "1,234,567"
 std::string grouped(uint64_t number);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 namespace heddle::tools {
@@ -12,13 +11,6 @@ namespace {
 constexpr auto terminal_interval = std::chrono::milliseconds(100);
 constexpr auto plain_interval = std::chrono::seconds(10);
 constexpr size_t line_width_max = 79;
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<uint64_t>(std::ceil(seconds));
-  if (whole < 120) return std::to_string(whole) + " s";
-  if (whole < 7'200) return std::to_string(whole / 60) + " min";
-  return std::to_string(whole / 3'600) + " h";
-}
 
 }  // namespace
 
@@ -69,7 +61,7 @@ std::string progress_line::text(const scheduler::campaign_result& so_far) const 
   const double others = static_cast<double>(before_.scenarios - before_.number) / static_cast<double>(before_.number);
   const double used = before_.seconds_used + so_far.seconds;
   const double left_of_all = before_.seconds_asked > 0 ? before_.seconds_asked - used : left + total * others;
-  return line + ", " + duration(std::max(left_of_all, 0.0)) + " left";
+  return line + ", " + duration_text(std::max(left_of_all, 0.0)) + " left";
 }
 
 }  // namespace heddle::tools

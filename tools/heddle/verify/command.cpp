@@ -8,6 +8,7 @@
 #include <heddle/tools/verify/verification.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iomanip>
 #include <iostream>
@@ -21,7 +22,33 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// How far the search is, on a terminal.
+/// A number of which the first two digits are known at most.
+uint64_t rounded(uint64_t number) {
+  uint64_t unit = 1;
+  while (number / unit >= 100) unit *= 10;
+  return (number + unit / 2) / unit * unit;
+}
+
+std::string states_in_all(const sim::search_forecast& made) {
+  const std::string count = grouped(std::max(rounded(made.states()), made.states_then));
+  if (made.is_close()) return "some " + count + " states in all";
+  return made.is_far_too_low() ? "more than " + count + " states in all"
+                               : "some " + count + " states in all, or several times as many";
+}
+
+/// What is left of a search that was cut.
+std::string forecast_line(const sim::search_result& made) {
+  const sim::search_forecast& ahead = made.forecast;
+  std::string line = "  forecast: " + states_in_all(ahead);
+  if (ahead.is_close()) {
+    const double left = static_cast<double>(ahead.states()) / static_cast<double>(ahead.states_then) - 1;
+    line += ", " + duration_text(left * made.seconds) + " more";
+  }
+  return line + "; of those that " + grouped(ahead.runs) + " random runs come to, " +
+         std::to_string(static_cast<int>(100 * ahead.share())) + " % are known\n";
+}
+
+/// How far the search is: one line that is written anew on a terminal, a line a minute elsewhere.
 class search_progress {
  public:
   explicit search_progress(std::string name) : name_(std::move(name)) {}
@@ -33,18 +60,24 @@ class search_progress {
     shown_ = false;
   }
   void show(const sim::search_result& so_far) {
-    if (!terminal_ || so_far.seconds < next_) return;
-    next_ = so_far.seconds + 0.5;
-    shown_ = true;
-    std::cerr << "\r\033[K" << name_ << ": " << grouped(so_far.states) << " states, " << grouped(so_far.runs)
-              << " runs, " << static_cast<uint64_t>(so_far.seconds) << " s" << std::flush;
+    if (so_far.seconds < next_) return;
+    next_ = so_far.seconds + (terminal_ ? 0.5 : 60);
+    std::string line = name_ + ": " + grouped(so_far.states) + " states, " + grouped(so_far.runs) + " runs, " +
+                       duration_text(std::floor(so_far.seconds));
+    if (so_far.forecast.runs != 0) line += "; " + states_in_all(so_far.forecast);
+    shown_ = terminal_;
+    constexpr size_t line_width_max = 79;
+    if (terminal_)
+      std::cerr << "\r\033[K" << shortened(line, line_width_max) << std::flush;
+    else
+      std::cerr << line << std::endl;
   }
 
  private:
   std::string name_;
   bool terminal_ = is_terminal(2);
   bool shown_ = false;
-  double next_ = 0.5;
+  double next_ = terminal_ ? 0.5 : 60;
 };
 
 verify_options options_of(const invocation& asked) {
@@ -94,6 +127,7 @@ void print_text(const verification& made, const invocation& asked) {
             << " transitions, " << grouped(made.search.executions) << " executions; longest "
             << grouped(made.search.depth_max) << " steps\n  " << grouped(made.search.runs) << " runs in "
             << seconds.str() << " s, " << grouped(made.peak_bytes >> 20) << " MiB\n";
+  if (made.search.cut && made.search.forecast.runs != 0) std::cout << forecast_line(made.search);
   if (made.search.before.runs != 0)
     std::cout << "  of these " << grouped(made.search.before.states) << " states and "
               << grouped(made.search.before.runs) << " runs before it was resumed\n";
@@ -157,6 +191,7 @@ int verify(const invocation& asked) {
     if (interrupt_flag()) return interrupted;
     return made->not_as_claimed == 0 ? as_expected : not_as_expected;
   }
+  options.forecasts = true;
   std::vector<parameters> settings;
   for (const scenario* tested : selected.chosen) {
     settings_or_error each = simulator_settings(*tested, asked.settings);

@@ -69,6 +69,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.skip_local = options.block_waits = options.cover_states = asked.reduced;
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;
+  options.forecasts = asked.forecasts;
   options.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>& answers) {
     if (ended.verdict == scheduler::verdict::ok || ended.verdict == scheduler::verdict::budget) return true;
     counterexample found = {.recorded = trace_header(tested, settings, verifying_strategy)};
@@ -316,7 +317,10 @@ nlohmann::ordered_json to_json(const verification& made) {
                 {"runs", made.search.runs},
                 {"incomplete_because", made.search.left_out},
                 {"saved", made.saved_file.empty() ? json(nullptr) : json(made.saved_file)},
-                {"resumed", nullptr}};
+                {"resumed", nullptr},
+                {"forecast", nullptr}};
+  if (const sim::search_forecast& ahead = made.search.forecast; made.search.cut && ahead.runs != 0)
+    shown["forecast"] = {{"states", ahead.states()}, {"known_share", ahead.share()}, {"runs", ahead.runs}};
   if (made.search.before.runs != 0)
     shown["resumed"] = {{"states", made.search.before.states},
                         {"runs", made.search.before.runs},

@@ -33,6 +33,7 @@ struct verify_options {
   uint32_t jobs = 1;                     ///< processes
   bool reduced = true;
   bool matches_states = true;  ///< if `reduced`
+  bool forecasts = false;      ///< whether to say how much is left, where it takes long or is cut
   const std::atomic<bool>* stop = nullptr;
   /// Called now and then.
   std::function<void(const sim::search_result&)> progress;
