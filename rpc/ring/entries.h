@@ -36,6 +36,9 @@ template <typename Entry>
 struct fifo_layout {
   uint32_t entries;
 
+  HEDDLE_FUNCTION constexpr bool is_valid() const {
+    return entries != 0 && entries <= max_fifo_entries && (entries & (entries - 1)) == 0;
+  }
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t tail_offset() { return line_bytes; }
   /// The word by which the consumer says that it has ended; in the line of its tail.

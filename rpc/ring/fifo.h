@@ -53,7 +53,9 @@ class basic_fifo_producer {
   /// `shared` is shape.size_bytes() that both ends reach, `counters` is used by producers alone. A producer that
   /// `rings` wakes a consumer that sleeps on the doorbell.
   HEDDLE_FUNCTION basic_fifo_producer(void* shared, fifo_counters* counters, shape of, bool rings = false)
-      : end_(shared, of), counters_(counters), rings_(rings) {}
+      : end_(shared, of), counters_(counters), rings_(rings) {
+    require_layout<Target, Check>(of.is_valid(), "the number of entries is no power of two, or too large");
+  }
 
   /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place, with flag_inside elsewhere; what is
   /// not written is what an earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
@@ -278,7 +280,9 @@ class basic_fifo_consumer {
  public:
   using shape = fifo_layout<Entry>;
 
-  HEDDLE_FUNCTION basic_fifo_consumer(void* shared, shape of) : end_(shared, of) {}
+  HEDDLE_FUNCTION basic_fifo_consumer(void* shared, shape of) : end_(shared, of) {
+    require_layout<Target, Check>(of.is_valid(), "the number of entries is no power of two, or too large");
+  }
 
   /// Hands each entry that is there, in order and at most `most` of them, to `handle(entry)`, a copy; then gives their
   /// places back at once. Returns how many there were. Does not wait: an entry that is reserved and not yet written ends it.

@@ -44,6 +44,9 @@ struct hostcall_layout {
   uint32_t packets;
   uint32_t lanes;
 
+  HEDDLE_FUNCTION constexpr bool is_valid() const {
+    return packets != 0 && packets <= max_hostcall_packets && lanes != 0 && lanes <= max_lanes;
+  }
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   /// The word by which the server says that it has ended; in the doorbell's line.
   HEDDLE_FUNCTION static constexpr size_t end_offset() { return line_bytes / 2; }
@@ -137,7 +140,9 @@ class basic_hostcall_client {
   /// `shared` is shape.size_bytes() that both ends reach and that shape.prepare has seen. A client that `rings` wakes a
   /// server that sleeps on the doorbell.
   HEDDLE_FUNCTION basic_hostcall_client(void* shared, hostcall_layout of, bool rings = true)
-      : end_(shared, of), rings_(rings) {}
+      : end_(shared, of), rings_(rings) {
+    require_layout<Target, Check>(of.is_valid(), "a layout has no packets or no lanes, or more than there may be");
+  }
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what the
   /// server has made of it. With a bound each of its two waits looks `turns` + 1 times. When it times out for a packet, nothing has happened.
@@ -270,7 +275,9 @@ class basic_hostcall_client {
 template <typename Target, typename Check = unchecked, typename Tag = counted_tag>
 class basic_hostcall_server {
  public:
-  HEDDLE_FUNCTION basic_hostcall_server(void* shared, hostcall_layout of) : end_(shared, of) {}
+  HEDDLE_FUNCTION basic_hostcall_server(void* shared, hostcall_layout of) : end_(shared, of) {
+    require_layout<Target, Check>(of.is_valid(), "a layout has no packets or no lanes, or more than there may be");
+  }
 
   /// Takes all packets that are ready, and answers them, the last one first: `handle(service, line, lane)` for each
   /// lane that calls. Returns how many packets there were. Does not wait. Where `handle` throws, the client of that packet learns that

@@ -503,6 +503,23 @@ TEST_F(hostcalls, end_also_when_their_list_does_not) {
   EXPECT_EQ(trusting.serve([](uint32_t, packet&, uint32_t) {}), 2U) << "as many as there are packets";
 }
 
+// Where nothing is checked too: places are taken modulo the number of entries, and packets by their numbers.
+TEST(rings, have_a_layout_that_names_entries) {
+  alignas(line_bytes) unsigned char memory[4 * line_bytes] = {};
+  fifo_counters counters;
+  for (const uint32_t wrong : {0U, 3U, 6U, 2 * max_fifo_entries}) {
+    const fifo_layout<message> shape{wrong};
+    EXPECT_THROW((basic_fifo_producer<machine, message>{memory, &counters, shape}), trapped) << wrong;
+    EXPECT_THROW((basic_fifo_consumer<machine, message>{memory, shape}), trapped) << wrong;
+  }
+  using shape = hostcall_layout;
+  for (const shape& wrong :
+       {shape{0, lanes}, shape{max_hostcall_packets + 1, lanes}, shape{1, 0}, shape{1, max_lanes + 1}}) {
+    EXPECT_THROW((basic_hostcall_client<machine>{memory, wrong}), trapped);
+    EXPECT_THROW((basic_hostcall_server<machine>{memory, wrong}), trapped);
+  }
+}
+
 TEST_F(hostcalls, have_lines_for_all_lanes_of_their_client) {
   using wide = careful_target<lanes + 1>;
   EXPECT_THROW(client<wide>().call(service, [](packet&, uint32_t) {}, [](packet&, uint32_t) {}), trapped);
