@@ -234,6 +234,7 @@ explorer::told_state explorer::tell_state(execution& here, const answer& asked) 
 uint32_t explorer::push_state(node fresh) {
   if (!options_.match_states) return push(fresh);
   execution& here = *execution::instance;
+  const probe_goes_on held(probes_ != nullptr);
   const told_state told = tell_state(here, fresh.given);
   if (!told.whole) {
     matching_ = false;

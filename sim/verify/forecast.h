@@ -5,7 +5,7 @@
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/shared_states.h>
 
-#include <functional>
+#include <sys/types.h>
 
 namespace heddle::sim {
 
@@ -31,6 +31,8 @@ class forecaster {
   static constexpr double each_times = 1.5;
 
   void make(search_result& so_far) const;
+  /// Whether the copy has something to tell; it is ended when it takes too long, as where a run stands still.
+  bool wait_for(pid_t copy, int told) const;
   [[noreturn]] void be_the_copy(int told) const;
 
   explorer& deciding_;

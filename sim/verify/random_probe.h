@@ -5,10 +5,35 @@
 #include <heddle/sim/base/state_key.h>
 
 #include <bit>
+#include <csignal>
 #include <cstdint>
 #include <unordered_set>
 
 namespace heddle::sim {
+
+/// The signal that ends the copy of a process in which such runs are made.
+inline constexpr int ends_a_copy = SIGTERM;
+
+/// While it lives that signal waits: the copy may hold a lock that it shares with others.
+class probe_goes_on {
+ public:
+  explicit probe_goes_on(bool is_probe) : holds_(is_probe) {
+    if (!holds_) return;
+    sigset_t held = {};
+    sigemptyset(&held);
+    sigaddset(&held, ends_a_copy);
+    sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~probe_goes_on() {
+    if (holds_) sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  probe_goes_on(const probe_goes_on&) = delete;
+  probe_goes_on& operator=(const probe_goes_on&) = delete;
+
+ private:
+  bool holds_;
+  sigset_t before_ = {};
+};
 
 class random_probe {
  public:

@@ -46,7 +46,7 @@ class searching {
     if (!more_ && !result_.stopped && options_.fair_cycles && deciding_.is_matching() &&
         !run_fair_cycle(deciding_, known_, run_, options_, result_))
       cut(search_was_stopped);
-    if (is_cut() && !result_.stopped && !again_) ahead_.at_last(result_);
+    if (is_cut() && why_cut_ != search_was_stopped && !result_.stopped && !again_) ahead_.at_last(result_);
     explore_(nullptr);
     const uint64_t runs = result_.runs;
     take_stock();

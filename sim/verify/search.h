@@ -54,6 +54,8 @@ struct search_options {
 
   /// Whether to look ahead now and then, and where it is cut: search_result::forecast. That takes some seconds of a hundred.
   bool forecasts = false;
+  /// Called in a copy of this process whose runs are no part of the search.
+  std::function<void()> set_apart;
 
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
   std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;

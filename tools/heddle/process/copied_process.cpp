@@ -107,6 +107,11 @@ care& care_of_runs() {
 
 copy_page* this_copy() { return here; }
 
+void be_no_copy() {
+  here = nullptr;
+  sim::be_watched(nullptr);
+}
+
 run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
   // Asking how much there is takes as long as a short run.
   constexpr uint64_t often = 256;

@@ -42,6 +42,9 @@ struct copy_page {
 /// Null where this process is no copy.
 copy_page* this_copy();
 
+/// To be called in a process that a copy has forked: what it runs is not told to the parent.
+void be_no_copy();
+
 /// To be held during a run of code under test: the parent then knows of it.
 class run_under_way {
  public:

@@ -70,6 +70,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;
   options.forecasts = asked.forecasts;
+  options.set_apart = be_no_copy;
   options.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>& answers) {
     if (ended.verdict == scheduler::verdict::ok || ended.verdict == scheduler::verdict::budget) return true;
     counterexample found = {.recorded = trace_header(tested, settings, verifying_strategy)};
