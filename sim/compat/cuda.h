@@ -6,7 +6,10 @@
 
 // As nvcc does by itself.
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 
 #include <heddle/sim/compat/atomics.h>
 #include <heddle/sim/compat/clusters.h>
+#include <heddle/sim/compat/host_sources.h>
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
