@@ -313,6 +313,12 @@ heddle nvcc (heddle cuda where there is no nvcc). So each program that is linked
 has the commands of heddle, and its main() is a scenario:
 
   heddle build make -j4 && ./program fuzz
+  heddle build cmake -B build && cmake --build build
+
+A project of CMake's may enable the languages CUDA and HIP and look for CUDA's
+toolkit and for hip; Makefiles find heddle's folder in CUDA_PATH, CUDA_HOME,
+ROCM_PATH, HIP_PATH, HIPCXX and CUDACXX. Where there is nvcc, its folder stays
+that of CUDA.
 
 Take a clean tree: objects that are there were compiled otherwise. A compiler
 that is called by its whole path stays itself. The exit status is the command's.
