@@ -212,6 +212,25 @@ printf 'all:\n\tg++ -c parts/counter.cc -o counter.o -O2\n\tgcc -DORDER=memory_o
 "$heddle" build make -s -f by_name
 expect 'missing: a release at mail.c:8' ./of_build fuzz --jobs 1 --schedules 50
 expect '^gone$' sh -c "'$heddle' build false || echo gone"
+# One that runs what it has built; tests that call programs with arguments of their own.
+cat >writes.cc <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+int main(int count, char** words) {
+  int value = std::atoi(words[1]);
+  std::thread([&] { std::printf("constexpr int value = %d;\n", value); }).join();
+  return count == 2 && value == 41 ? 0 : 3;
+}
+END
+printf 'all: value.h writes\nvalue.h: writes\n\t./writes 41 >value.h\nwrites: writes.cc\n\tg++ writes.cc -o writes\n' >by_itself
+"$heddle" build make -s -f by_itself
+expect '^constexpr int value = 41;$' cat value.h
+[ "$(wc -l <value.h)" = 1 ] || { cat value.h; exit 1; }
+expect 'writes: assertion .*returned 3.*status 1' sh -c 'echo $(HEDDLE_AS=itself ./writes 40 2>&1; echo status $?)'
+expect '^writes +ok +ok +20 ' env HEDDLE_AS="fuzz --jobs 1 -n 20" ./writes 41
+expect '^writes +ok +assertion +20 ' env HEDDLE_AS="fuzz --jobs 1 -n 20" ./writes 40
+expect '^writes +ok +ok +10 ' env HEDDLE_AS=itself ./writes fuzz --jobs 1 -n 10 -- 41
 # One that asks where the vendors' tools lie, and one that has CMake look for them: what was configured so is built by any call.
 cat >of_vendors <<'END'
 CUDA_PATH ?= /nowhere
