@@ -1,11 +1,12 @@
 # What `heddle build` shows to a build in the place of /usr/local/cuda and /opt/rocm: compilers by the names that builds call, and what CMake and Makefiles
 # ask of a toolkit's folder. It lies beside heddle-compiler, as a build that was configured once goes on with it.
 set(toolkit ${PROJECT_BINARY_DIR}/libexec/heddle/toolkit)
-foreach(line IN ITEMS "c++ c++ g++ clang++" "cc cc gcc clang" "hipcc hipcc amdclang++" "of-build nvcc")
+# Where nvcc itself is to be called, its folder stands before the other: whichever CMake has found stays.
+foreach(line IN ITEMS "bin c++ c++ g++ clang++" "bin cc cc gcc clang" "bin hipcc hipcc amdclang++" "bin cuda nvcc" "of-nvcc nvcc nvcc")
   string(REPLACE " " ";" names ${line})
-  list(POP_FRONT names place)
+  list(POP_FRONT names folder place)
   foreach(name IN LISTS names)
-    file(CONFIGURE OUTPUT ${toolkit}/bin/${name} @ONLY CONTENT [[#!/bin/sh
+    file(CONFIGURE OUTPUT ${toolkit}/${folder}/${name} @ONLY CONTENT [[#!/bin/sh
 exec "$(dirname "$(readlink -f "$0")")/../../heddle-compiler" @place@ "$@"
 ]])
   endforeach()
@@ -27,7 +28,7 @@ case ${1:-} in
 esac
 ]])
 file(WRITE ${toolkit}/bin/rocm_agent_enumerator "#!/bin/sh\necho gfx90a\n")
-file(GLOB programs ${toolkit}/bin/*)
+file(GLOB programs ${toolkit}/bin/* ${toolkit}/of-nvcc/*)
 file(CHMOD ${programs} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 # Libraries to be found: what stands in them is linked with each program.
 foreach(name IN ITEMS cudart cudart_static cudadevrt cuda nvToolsExt amdhip64 hsa-runtime64)
