@@ -66,6 +66,10 @@
 #define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
+
+// As old sources call it.
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
 #define cudaStreamDefault 0x00
 

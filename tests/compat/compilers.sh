@@ -161,7 +161,7 @@ int main() {
   *count = 0;
   launch(count);
 #ifndef PLANT_NO_WAIT
-  cudaDeviceSynchronize();
+  cudaThreadSynchronize();
 #endif
   if (*count != 2 * lanes()) abort();
 }
