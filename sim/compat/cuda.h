@@ -6,7 +6,10 @@
 
 // As nvcc does by itself.
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 
 #include <heddle/sim/compat/atomics.h>
 #include <heddle/sim/compat/clusters.h>
+#include <heddle/sim/compat/host_sources.h>
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
@@ -62,6 +66,10 @@
 #define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
+
+// As old sources call it.
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
 #define cudaStreamDefault 0x00
 

@@ -212,6 +212,8 @@ int cudaGetDevice(int* device) { return simulatedGetDevice(device); }
 int cudaSetDeviceFlags(unsigned) { return success; }
 int cudaDeviceSynchronize() { return simulatedDeviceSynchronize(); }
 int cudaDeviceReset() { return simulatedDeviceSynchronize(); }
+int cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+int cudaThreadExit() { return cudaDeviceReset(); }
 using limit = simulatedLimit;
 int cudaDeviceSetLimit(int which, size_t to) { return simulatedDeviceSetLimit(static_cast<limit>(which), to); }
 int cudaDeviceGetLimit(size_t* is, int which) { return simulatedDeviceGetLimit(is, static_cast<limit>(which)); }

@@ -158,6 +158,20 @@ using hip_bfloat16 = __nv_bfloat16;
 HEDDLE_HALF_CONVERSIONS(__half, __half2, half, half2)
 HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 #undef HEDDLE_HALF_CONVERSIONS
+// What a half can be near to is a float without rounding.
+#define HEDDLE_HALF_OF_INTEGER(mode, modifier)                                                               \
+  HEDDLE_PTX_INLINE __half __int2half_##mode(int from) {                                                     \
+    const float near = static_cast<float>(from);                                                             \
+    return __half::of_bits(::heddle::ptx::real_word<HEDDLE_HALF_PTX___half, ::heddle::ptx::modifier>(near)); \
+  }                                                                                                          \
+  HEDDLE_PTX_INLINE __half __uint2half_##mode(unsigned int from) {                                           \
+    const float near = static_cast<float>(from);                                                             \
+    return __half::of_bits(::heddle::ptx::real_word<HEDDLE_HALF_PTX___half, ::heddle::ptx::modifier>(near)); \
+  }
+HEDDLE_HALF_OF_INTEGER(rz, m_rz)
+HEDDLE_HALF_OF_INTEGER(rd, m_rm)
+HEDDLE_HALF_OF_INTEGER(ru, m_rp)
+#undef HEDDLE_HALF_OF_INTEGER
 
 // -- arithmetic
 
@@ -189,7 +203,7 @@ HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
   HEDDLE_PTX_INLINE type __hsub_sat(type a, type b) { return ::heddle::compat::saturated(a - b); }                    \
   HEDDLE_PTX_INLINE type __hmul_sat(type a, type b) { return ::heddle::compat::saturated(a * b); }                    \
   HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                                     \
-  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                                     \
+  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a < b || a > b; }                                             \
   HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                                      \
   HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                                     \
   HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                                      \
@@ -233,6 +247,30 @@ HEDDLE_HALF_ARITHMETIC(__half, __half2, half, halves, half2)
 HEDDLE_HALF_ARITHMETIC(__nv_bfloat16, __nv_bfloat162, bfloat16, halves, bfloat162)
 #undef HEDDLE_HALF_ARITHMETIC
 #undef HEDDLE_HALF_OF_BOTH
+
+// -- comparisons: of a NaN false, and true with a `u` in the name; of a pair 1 or 0 for each, and with a `b` whether both hold
+
+#define HEDDLE_HALF_COMPARISON(type, type2, name)                                                               \
+  HEDDLE_PTX_INLINE bool __h##name##u(type a, type b) { return __hisnan(a) || __hisnan(b) || __h##name(a, b); } \
+  HEDDLE_PTX_INLINE type2 __h##name##2(type2 a, type2 b) {                                                      \
+    return {type(__h##name(a.x, b.x) ? 1.0F : 0.0F), type(__h##name(a.y, b.y) ? 1.0F : 0.0F)};                  \
+  }                                                                                                             \
+  HEDDLE_PTX_INLINE type2 __h##name##u2(type2 a, type2 b) {                                                     \
+    return {type(__h##name##u(a.x, b.x) ? 1.0F : 0.0F), type(__h##name##u(a.y, b.y) ? 1.0F : 0.0F)};            \
+  }                                                                                                             \
+  HEDDLE_PTX_INLINE bool __hb##name##2(type2 a, type2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); } \
+  HEDDLE_PTX_INLINE bool __hb##name##u2(type2 a, type2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); }
+#define HEDDLE_HALF_COMPARISONS(type, type2) \
+  HEDDLE_HALF_COMPARISON(type, type2, eq)    \
+  HEDDLE_HALF_COMPARISON(type, type2, ne)    \
+  HEDDLE_HALF_COMPARISON(type, type2, lt)    \
+  HEDDLE_HALF_COMPARISON(type, type2, le)    \
+  HEDDLE_HALF_COMPARISON(type, type2, gt)    \
+  HEDDLE_HALF_COMPARISON(type, type2, ge)
+HEDDLE_HALF_COMPARISONS(__half, __half2)
+HEDDLE_HALF_COMPARISONS(__nv_bfloat16, __nv_bfloat162)
+#undef HEDDLE_HALF_COMPARISONS
+#undef HEDDLE_HALF_COMPARISON
 
 // Relaxed, of device scope or of that in the name; a pair is one operation.
 #define HEDDLE_HALF_ATOMICS(suffix, reach)                                                                   \

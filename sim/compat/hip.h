@@ -8,6 +8,7 @@
 #define HEDDLE_GPU_EVENT ihipEvent_t
 
 #include <heddle/sim/compat/atomics.h>
+#include <heddle/sim/compat/host_sources.h>
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
@@ -17,14 +18,21 @@
 
 // As hipcc does by itself.
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #define __host__
 
+#define HIP_VERSION_MAJOR 6
+#define HIP_VERSION_MINOR 4
+#define HIP_VERSION_PATCH 0
+#define HIP_VERSION 60400000
+
 #define HEDDLE_GPU_PREFIX hip
-#define HEDDLE_GPU_VERSION 60400000
+#define HEDDLE_GPU_VERSION HIP_VERSION
 #define HEDDLE_GPU_ATTRIBUTE(name) hipDeviceAttribute##name
 #define HEDDLE_GPU_ATTRIBUTE_TYPE hipDeviceAttribute_t
 #define HEDDLE_GPU_PROPERTIES hipDeviceProp_t

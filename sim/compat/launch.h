@@ -145,6 +145,13 @@ void launch(Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   launch_body([kernel, arguments...]() mutable { kernel(arguments...); }, how);
 }
 
+/// Where an argument is a list in braces, of the parameter's type.
+template <typename... Parameters>
+void launch_of(void (*kernel)(Parameters...), const sim::grid_shape& how,
+               std::type_identity_t<Parameters>... arguments) {
+  launch(kernel, how, arguments...);
+}
+
 template <typename Kernel, typename... Arguments>
 void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   auto body = [kernel, arguments...]() mutable { kernel(arguments...); };

@@ -55,7 +55,9 @@ void launches::check_shape(lane& self, const grid_shape& shape) const {
   constexpr size_t most = memory_map::most_lanes_at_once;
   if (blocks > most || threads * blocks > most)
     core_.end(self, verdict::unsupported,
-              "a launch of more than " + std::to_string(most) + " lanes, as many as are simulated at a time");
+              "a launch of " + std::to_string(blocks) + " blocks of " + std::to_string(threads) +
+                  " threads, and at most " + std::to_string(most) +
+                  " lanes are simulated at a time: give the program a smaller size");
 }
 
 uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes) {

@@ -140,23 +140,30 @@ cp fences.c fences.cu
 expect '^fences: proved ' ./fences verify
 
 # Kernels by one, their host by another, and by one alone.
+cat >shared.h <<'END'
+#include <cuda_runtime.h>
+__global__ void __launch_bounds__(64) counts(int* to, uint2 by);
+__host__ __device__ inline int lanes() { return 32; }
+void launch(int* to);
+END
 cat >kernel.cu <<'END'
-__global__ void counts(int* to) { atomicAdd(to, 1); }
-void launch(int* to) { counts<<<2, 32>>>(to); }
+#include "shared.h"
+__global__ void counts(int* to, uint2 by) { atomicAdd(to, by.x % INT_MAX); }
+void launch(int* to) { counts<<<2, lanes()>>>(to, {1, 0}); }
 END
 cat >host.cc <<'END'
-#include <cuda_runtime.h>
+#include "shared.h"
 #include <cstdlib>
-void launch(int* to);
+
 int main() {
   int* count;
   cudaMallocManaged(&count, sizeof *count);
   *count = 0;
   launch(count);
 #ifndef PLANT_NO_WAIT
-  cudaDeviceSynchronize();
+  cudaThreadSynchronize();
 #endif
-  if (*count != 64) abort();
+  if (*count != 2 * lanes()) abort();
 }
 END
 "$heddle" cuda -dc -gencode arch=compute_80,code=sm_80 --std=c++17 -Xcompiler -Wall,-fPIC -O3 kernel.cu -o kernel.o
@@ -171,7 +178,7 @@ expect '^host: (crash|race) at host.cc:12: ' ./both fuzz --jobs 1 --schedules 20
 cp "$examples/hip_fifo.hip" fifo.cpp
 "$heddle" hipcc --offload-arch=gfx90a -O2 fifo.cpp -o fifo
 expect '^fifo +ok +ok +20 ' ./fifo fuzz --jobs 1 --schedules 20
-printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES);\n__global__ void nothing() {}\n' >width.cpp
+printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES && HIP_VERSION >= 60000000);\n__global__ void nothing() {}\n' >width.cpp
 "$heddle" hipcc -DLANES=64 --offload-arch=gfx942 -c width.cpp
 "$heddle" hipcc -DLANES=32 --offload-arch=gfx1100 -c width.cpp
 
@@ -205,6 +212,55 @@ printf 'all:\n\tg++ -c parts/counter.cc -o counter.o -O2\n\tgcc -DORDER=memory_o
 "$heddle" build make -s -f by_name
 expect 'missing: a release at mail.c:8' ./of_build fuzz --jobs 1 --schedules 50
 expect '^gone$' sh -c "'$heddle' build false || echo gone"
+# One that runs what it has built; tests that call programs with arguments of their own.
+cat >writes.cc <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+int main(int count, char** words) {
+  int value = std::atoi(words[1]);
+  std::thread([&] { std::printf("constexpr int value = %d;\n", value); }).join();
+  return count == 2 && value == 41 ? 0 : 3;
+}
+END
+printf 'all: value.h writes\nvalue.h: writes\n\t./writes 41 >value.h\nwrites: writes.cc\n\tg++ writes.cc -o writes\n' >by_itself
+"$heddle" build make -s -f by_itself
+expect '^constexpr int value = 41;$' cat value.h
+[ "$(wc -l <value.h)" = 1 ] || { cat value.h; exit 1; }
+expect 'writes: assertion .*returned 3.*status 1' sh -c 'echo $(HEDDLE_AS=itself ./writes 40 2>&1; echo status $?)'
+expect '^writes +ok +ok +20 ' env HEDDLE_AS="fuzz --jobs 1 -n 20" ./writes 41
+expect '^writes +ok +assertion +20 ' env HEDDLE_AS="fuzz --jobs 1 -n 20" ./writes 40
+expect '^writes +ok +ok +10 ' env HEDDLE_AS=itself ./writes fuzz --jobs 1 -n 10 -- 41
+# One that asks where the vendors' tools lie, and one that has CMake look for them: what was configured so is built by any call.
+cat >of_vendors <<'END'
+CUDA_PATH ?= /nowhere
+ROCM_PATH ?= /nowhere
+HIPCXX ?= $(ROCM_PATH)/bin/hipcc
+all:
+	$(CUDA_PATH)/bin/nvcc -I$(CUDA_PATH)/include -L$(CUDA_PATH)/lib64 -lcudart host.cc kernel.cu -o of_vendors.both
+	$(HIPCXX) -x hip --offload-arch=gfx90a -c width.cpp -DLANES=64
+	$(ROCM_PATH)/bin/hipcc --version | grep '^clang version'
+END
+HEDDLE_CUDA=cuda "$heddle" build make -s -f of_vendors
+expect '^host +ok +ok +20 ' ./of_vendors.both fuzz --jobs 1 --schedules 20
+mkdir -p asked
+cp fifo.cpp asked/fifo.hip
+cat >asked/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(asked LANGUAGES CXX CUDA HIP)
+find_package(CUDAToolkit 12.8 EXACT REQUIRED)
+find_package(hip REQUIRED)
+add_executable(of_cuda ../kernel.cu ../host.cc)
+target_include_directories(of_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+set_target_properties(of_cuda PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+target_link_libraries(of_cuda CUDA::cudart CUDA::cuda_driver)
+add_executable(of_hip fifo.hip)
+target_link_libraries(of_hip hip::host)
+END
+HEDDLE_CUDA=cuda "$heddle" build cmake -S asked -B asked/build >told 2>&1 || { cat told; exit 1; }
+cmake --build asked/build >told 2>&1 || { cat told; exit 1; }
+expect '^host +ok +ok +20 ' asked/build/of_cuda fuzz --jobs 1 --schedules 20
+expect '^fifo +ok +ok +20 ' asked/build/of_hip fuzz --jobs 1 --schedules 20
 expect 'heddle build: name the command' "$heddle" build
 
 expect 'heddle c\+\+: no input file' "$heddle" c++ -O2
@@ -214,4 +270,4 @@ expect 'heddle cuda: .* is heddle nvcc that makes C\+\+ of PTX' "$heddle" cuda k
 expect 'wrong.cc:1:.*was not declared' sh -c "printf 'int f() { return g(); }' >wrong.cc; '$heddle' c++ -c wrong.cc"
 expect "undefined reference to .launch" "$heddle" c++ host.o -o half
 printf 'version:\n\t$(NVCC) --version\n' >by_nvcc
-expect 'release [0-9]' make -s -f by_nvcc NVCC="$heddle cuda"
+expect 'release 12.8' make -s -f by_nvcc NVCC="$heddle cuda"

@@ -143,6 +143,19 @@ TEST(names, arithmetic_of_halves_that_clamps) {
   EXPECT_TRUE(__hmax2_nan(made, __half2(1, 1)) == __half2(1, 7) && __hmin2(made, __half2(1, 1)) == __half2(0, 1));
 }
 
+TEST(names, comparisons_of_halves_and_halves_of_integers) {
+  const __half none = __half_raw{0x7e00};
+  const __half2 one_two(1, 2), one_none(1, none), one_three(1, 3);
+  EXPECT_TRUE(!__hne(none, 1) && __hneu(none, 1) && !__heq(none, none) && __hequ(none, 1));
+  EXPECT_TRUE(__heq2(one_two, one_three) == __half2(1, 0) && __hlt2(one_two, one_three) == __half2(0, 1));
+  EXPECT_TRUE(__hgeu2(one_none, one_two) == __half2(1, 1) && __hge2(one_none, one_two) == __half2(1, 0));
+  EXPECT_TRUE(__hbeq2(one_two, one_two) && !__hbeq2(one_two, one_three) && __hble2(one_two, one_three));
+  EXPECT_TRUE(!__hbeq2(one_none, one_none) && __hbequ2(one_none, one_none));
+  EXPECT_TRUE(__int2half_rd(2049) == __half(2048) && __int2half_ru(2049) == __half(2050));
+  EXPECT_TRUE(__int2half_rz(-2049) == __half(-2048) && __int2half_rd(-2049) == __half(-2050));
+  EXPECT_TRUE(__uint2half_rz(70000) == __half(65504));
+}
+
 /// Each bit pattern that is a number goes to that number and back.
 template <typename Number>
 void goes_and_returns(unsigned int patterns, float largest) {

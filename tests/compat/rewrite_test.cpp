@@ -35,6 +35,11 @@ TEST(rewriter, makes_launches_calls) {
       "::heddle::compat::shape(h(x >> 1), 2), 0); }");
 }
 
+TEST(rewriter, leaves_an_argument_in_braces_to_the_parameter) {
+  EXPECT_EQ(made_of("void f() { k<1><<<g, {2, 3}>>>(g({}), {4, 5}); }"),
+            "void f() { ::heddle::compat::launch_of(k<1>, ::heddle::compat::shape(g, {2, 3}), g({}), {4, 5}); }");
+}
+
 TEST(rewriter, gives_launches_the_clusters_of_their_kernel) {
   const auto has = [](const std::string& text, const std::string& part) {
     return made_of(text).find(part) != std::string::npos;

@@ -108,6 +108,18 @@ class rewriter {
     return tokens_.is(n, "return") || tokens_.is(n, "else") || tokens_.is(n, "do") || tokens_.is(n, "case");
   }
 
+  /// Whether an argument is a list in braces; `open` is the parenthesis.
+  bool has_braces(size_t open) const {
+    const size_t end = tokens_.match(open);
+    for (size_t n = open; end != none && n < end; ++n) {
+      const bool begins = n == open || tokens_.is(n, ",");
+      if (begins && tokens_.is(n + 1, "{")) return true;
+      const bool opens = tokens_.is(n, "(") || tokens_.is(n, "[") || tokens_.is(n, "{");
+      if (n != open && opens && tokens_.match(n) != none) n = tokens_.match(n);
+    }
+    return false;
+  }
+
   void launch(size_t open) {
     const size_t begin = open == 0 ? none : begin_of_kernel(open - 1);
     size_t close = open + 3;
@@ -122,9 +134,12 @@ class rewriter {
           open,
           "this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call cudaLaunchKernel");
     const std::string clusters = clusters_.of_launch(open);
-    insert(tokens_[begin].begin, "::heddle::compat::launch([=](auto&... heddle_arguments) { ");
-    replace(open, "(heddle_arguments...); }, " +
-                      (clusters.empty() ? "" : "::heddle::compat::in_clusters({" + clusters + "}, ") +
+    // Braces are of the parameter's type, which is known where the kernel is no call.
+    const bool with_braces = has_braces(close + 3);
+    insert(tokens_[begin].begin,
+           with_braces ? "::heddle::compat::launch_of(" : "::heddle::compat::launch([=](auto&... heddle_arguments) { ");
+    replace(open, (with_braces ? ", " : "(heddle_arguments...); }, ") +
+                      (clusters.empty() ? std::string() : "::heddle::compat::in_clusters({" + clusters + "}, ") +
                       "::heddle::compat::shape(");
     replace(open + 1, "");
     replace(open + 2, "");

@@ -133,7 +133,7 @@ int compile(const invocation& asked) {
 int tools::run_command(invocation asked) {
   if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
   // What is debugged is this process, and it may stand still.
-  care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(),
+  care_of_runs() = {.in_process = asked.in_process || asked.tells.nothing || asked.replays.debugged(),
                     .stuck_seconds = asked.stuck_seconds,
                     .shows_output = shows_output(asked)};
   if (asked.command == "list") return list(asked);

@@ -1,4 +1,5 @@
 #include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/as_called.h>
 #include <heddle/tools/cli/as_settings.h>
 #include <heddle/tools/cli/command_line.h>
 #include <heddle/tools/cli/common.h>
@@ -273,6 +274,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   invocation& into = read.value;
   into.program = argument_count > 0 ? arguments[0] : "heddle";
   std::vector<std::string> words(arguments + std::min(1, argument_count), arguments + argument_count);
+  take_call(words, into);
   if (words.empty()) {
     read.error = "no command; " + shell_word(into.program) + " help lists them";
     return read;

@@ -42,6 +42,7 @@ struct replay_asked {
 
 /// How much `fuzz` and `list` tell, and when `fuzz` ends.
 struct telling {
+  bool nothing = false;        ///< run: a program runs as itself, nothing is told and nothing is kept
   bool quiet = false;          ///< only what is WRONG (litmus: no line for a test that went as expected)
   bool verbose = false;        ///< expected findings in full, too
   bool tokens = false;         ///< also the tokens of findings

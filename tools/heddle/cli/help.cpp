@@ -59,6 +59,10 @@ Exit status
 Environment
   NO_COLOR         when not empty: no colours, which are for terminals only
   HEDDLE_FINDINGS  where fuzz and programs with HEDDLE_TEST write what they find
+  HEDDLE_AS        how a program runs that is called with no command of these, as
+                   its tests call it: a command and its options, to which what
+                   stands there is added behind "--" (HEDDLE_AS="fuzz -n 100"
+                   ctest), or "itself": one schedule, and nothing is told
   HEDDLE_STUCK, HEDDLE_IN_PROCESS
                    for such programs: as --stuck and --in-process
 )";
@@ -313,6 +317,13 @@ heddle nvcc (heddle cuda where there is no nvcc). So each program that is linked
 has the commands of heddle, and its main() is a scenario:
 
   heddle build make -j4 && ./program fuzz
+  heddle build cmake -B build && cmake --build build
+
+A project of CMake's may enable the languages CUDA and HIP and look for CUDA's
+toolkit and for hip; Makefiles find heddle's folder in CUDA_PATH, CUDA_HOME,
+ROCM_PATH, HIP_PATH, HIPCXX and CUDACXX. Where there is nvcc, its folder stays
+that of CUDA. A program that the build itself runs, as one that writes a source,
+runs as itself (HEDDLE_AS=itself).
 
 Take a clean tree: objects that are there were compiled otherwise. A compiler
 that is called by its whole path stays itself. The exit status is the command's.

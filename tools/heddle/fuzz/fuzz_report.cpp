@@ -138,6 +138,22 @@ std::string wrong_in_words(const trial& of) {
   return text + std::string(to_string(seen)) + (where.empty() ? "" : " at " + where) + ")";
 }
 
+/// Nothing else tells of a program that checks itself, prints what it has found and returns 0.
+void print_complaints(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials) {
+    if (each.printed.count == 0) continue;
+    const std::string seed = std::to_string(each.printed.seed);
+    std::cout << '\n'
+              << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name) << ":\n  "
+              << grouped(each.printed.count) << " of " << grouped(each.runs.schedules)
+              << (each.runs.schedules == 1 ? " schedule" : " schedules")
+              << " printed what seems to tell of a failure, and count as ok:\n    "
+              << scheduler::printable(each.printed.line) << "\n  the first has seed " << seed << ": --seed " << seed
+              << " --schedules 1 shows what it prints. A failure is what main() does not\n"
+                 "  return 0 for, an assert that fails, abort() or exit(1): have the program end so\n";
+  }
+}
+
 void print_excused(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     std::string text;
@@ -302,6 +318,7 @@ void print_text(const fuzz_summary& summary, const invocation& asked) {
   const size_t expected = print_expected(summary, asked);
   if (tells_latencies(asked, summary.chosen)) print_latencies(summary);
   print_warnings(summary, asked.tells.verbose);
+  print_complaints(summary);
   print_excused(summary);
   if (is_perhaps_small(summary) && !asked.tells.quiet)
     std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)

@@ -70,6 +70,7 @@ void print_json(const fuzz_summary& summary) {
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
                       {"excused", each.runs.excused},
+                      {"printed_failures", each.printed.count},
                       {"digest", digest_digits(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"proof", each.proof ? proof_to_json(*each.proof) : json(nullptr)},

@@ -34,6 +34,10 @@ struct copy_page {
   std::atomic<bool> estimates = false;  ///< it makes the run for the strategy's estimate
   std::atomic<uint64_t> answers = 0;    ///< of that run, in the log
   uint64_t answers_max = 0;
+  /// Runs of the piece that have ended well and have printed that something failed: so many, the first one's seed, and its line.
+  std::atomic<uint64_t> complaints = 0;
+  uint64_t complaint_seed = 0;
+  char complaint[160] = {};
 
   scheduler::answer* log() { return reinterpret_cast<scheduler::answer*>(this + 1); }
   const scheduler::answer* log() const { return reinterpret_cast<const scheduler::answer*>(this + 1); }

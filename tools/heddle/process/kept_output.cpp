@@ -1,4 +1,5 @@
 #include <heddle/scheduler/printable.h>
+#include <heddle/tools/process/complaint.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/kept_output.h>
 
@@ -15,7 +16,8 @@
 namespace heddle::tools {
 namespace {
 
-int kept = -1;  // a file in memory
+int kept = -1;           // a file in memory
+off_t looked_up_to = 0;  // for complaints
 
 void flush() {
   std::cout.flush();
@@ -25,6 +27,7 @@ void flush() {
 void forget() {
   // A program under test may have closed the file, or moved about in it: then less is told.
   if (ftruncate(kept, 0) == 0) lseek(kept, 0, SEEK_SET);
+  looked_up_to = 0;
 }
 
 }  // namespace
@@ -41,6 +44,7 @@ kept_output::kept_output() {
     return;
   }
   kept = memory;
+  looked_up_to = 0;
 }
 
 kept_output::~kept_output() {
@@ -63,6 +67,26 @@ void kept_output::begin_run() {
 void kept_output::bound() {
   constexpr off_t much_bytes = 1 << 20;
   if (kept >= 0 && lseek(kept, 0, SEEK_END) > much_bytes) forget();
+}
+
+std::string kept_output::complaint() {
+  if (kept < 0) return {};
+  flush();
+  constexpr off_t most_bytes = 16384;
+  const off_t end = lseek(kept, 0, SEEK_END);
+  const off_t from = std::max(looked_up_to, end - most_bytes);
+  looked_up_to = std::max<off_t>(end, 0);
+  if (from >= end) return {};
+  std::string text(static_cast<size_t>(end - from), '\0');
+  const ssize_t got = pread(kept, text.data(), text.size(), from);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t newline = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, newline - begin);
+    if (is_complaint(line)) return std::string(line);
+    begin = newline + 1;
+  }
+  return {};
 }
 
 std::string kept_output::paragraph() {

@@ -18,6 +18,8 @@ class kept_output {
   static void begin_run();
   /// Forgets it where it is much.
   static void bound();
+  /// The first line of what has been printed since the last call that says that something failed (complaint.h); empty: none, or nothing is kept.
+  static std::string complaint();
   /// What has been printed since, as a paragraph of a report: its last lines, below a heading. Empty where nothing was printed, or nothing is kept.
   static std::string paragraph();
 

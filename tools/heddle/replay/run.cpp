@@ -1,4 +1,5 @@
 #include <heddle/scheduler/estimate.h>
+#include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/cli/commands.h>
@@ -10,6 +11,7 @@
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -79,6 +81,23 @@ void print_text(const recorded_result& all, const kept_trace& kept, bool expecte
   std::cout << how_to_play(all.made, asked.program, {.trace = kept.file});
 }
 
+/// One schedule, in which all have fair turns.
+int run_as_itself(const scenario& tested, const parameters& settings) {
+  std::string error;
+  const std::unique_ptr<scheduler::strategy> fair = scheduler::make_strategy("round-robin:1", error);
+  sim::simulation machine;
+  scheduler::choice_source choices;
+  choices.begin(*fair, 1);
+  const scheduler::run_result made = run_scenario(machine, tested, settings, choices, false);
+  std::cout.flush();
+  std::fflush(stdout);
+  if (made.outcome == scheduler::verdict::ok) return as_expected;
+  std::cerr << scheduler::printable(tested.name) << ": " << to_string(made.outcome);
+  if (!made.where.empty()) std::cerr << " at " << made.where;
+  std::cerr << '\n' << indented(made.message, 2);
+  return not_as_expected;
+}
+
 }  // namespace
 
 int run(const invocation& asked) {
@@ -87,6 +106,7 @@ int run(const invocation& asked) {
   const scenario& tested = *selected.chosen.front();
   const settings_or_error settings = simulator_settings(tested, asked.settings);
   if (!settings.value) return fail(wrong_input, settings.error);
+  if (asked.tells.nothing) return run_as_itself(tested, *settings.value);
   std::string error;
   const std::unique_ptr<scheduler::strategy> deciding = scheduler::make_strategy(asked.strategy, error);
   if (deciding == nullptr) return fail(wrong_input, error);

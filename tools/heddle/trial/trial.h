@@ -45,12 +45,20 @@ struct proof_attempt {
   const char* result() const { return found ? "violated" : complete ? "proved" : "incomplete"; }
 };
 
+/// Runs that have ended well and have printed that something failed, of programs with a main().
+struct complaints {
+  uint64_t count = 0;
+  uint64_t seed = 0;  ///< of the first
+  std::string line = {};
+};
+
 struct trial {
   const scenario* tested = nullptr;
   scheduler::verdict_set expected = scheduler::verdict::ok;
   scheduler::campaign_result runs;
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
   uint64_t stood_still = 0;        ///< runs that were ended for that
+  complaints printed = {};         ///< by the runs of this process's copies
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
   std::optional<proof_attempt> proof = std::nullopt;   ///< where one was asked for and the schedules found nothing
 

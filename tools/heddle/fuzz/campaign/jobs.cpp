@@ -160,6 +160,8 @@ void copied_jobs::take_messages(member& who, scenario_campaign& campaign) {
         if (each.first.outcome == scheduler::verdict::stuck) campaign.stood_still(each.count);
     who.stuck_runs = stuck_runs;
     campaign.made_runs(static_cast<int64_t>(done.result.schedules) - static_cast<int64_t>(who.runs_shown));
+    if (const copy_page& page = who.copy->page(); page.complaints.load(std::memory_order_relaxed) != 0)
+      campaign.complained({.count = page.complaints, .seed = page.complaint_seed, .line = page.complaint});
     campaign.add(who.seeds, std::move(done.result));
     who.works = false;
   }

@@ -2,6 +2,7 @@
 #include <heddle/tools/fuzz/campaign/piece_worker.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/explain.h>
 
 namespace heddle::tools {
@@ -40,6 +41,15 @@ class logged_strategy final : public strategy {
   strategy& real_;
   scheduler::choice_streams* streams_ = nullptr;
 };
+
+void note_complaint(copy_page& page, uint64_t seed, const std::string& line) {
+  const uint64_t before = page.complaints.load(std::memory_order_relaxed);
+  if (before == 0) {
+    page.complaint_seed = seed;
+    page.complaint[line.copy(page.complaint, sizeof page.complaint - 1)] = '\0';
+  }
+  page.complaints.store(before + 1, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -101,8 +111,20 @@ scheduler::campaign_result piece_worker::run(const piece_to_run& asked,
         page != nullptr && page->watched.stuck_runs.load(std::memory_order_relaxed) != stuck_before;
     if (stood_still || interrupt_flag().load(std::memory_order_relaxed)) stop.store(true, std::memory_order_relaxed);
   };
+  // What is no program has its checks in its scenario.
+  const bool is_program = page != nullptr && settings_.has("args");
+  if (is_program) {
+    page->complaints.store(0, std::memory_order_relaxed);
+    kept_output::complaint();  // of the run for the estimate
+  }
   return scheduler::run_campaign(piece, *worker_->deciding, [&](scheduler::choice_source& choices, bool explain) {
     scheduler::run_result made = run_or_explain(worker_->machine, tested_, settings_, choices, explain);
+    if (is_program) {
+      // Also where it is another run's, so that it is not taken for the next one's.
+      const std::string line = kept_output::complaint();
+      if (made.outcome == scheduler::verdict::ok && !explain && !line.empty())
+        note_complaint(*page, choices.seed(), line);
+    }
     if (interrupt_flag().load(std::memory_order_relaxed)) stop.store(true, std::memory_order_relaxed);
     return made;
   });

@@ -241,6 +241,13 @@ void scenario_campaign::made_runs(int64_t more) {
   if (options_.progress) show();
 }
 
+void scenario_campaign::complained(const complaints& more) {
+  const std::scoped_lock guard(lock_);
+  const uint64_t before = complaints_.count;
+  if (before == 0 || more.seed < complaints_.seed) complaints_ = more;
+  complaints_.count = before + more.count;
+}
+
 void scenario_campaign::stood_still(uint64_t more) {
   const std::scoped_lock guard(lock_);
   stood_still_ += more;
@@ -308,6 +315,7 @@ trial scenario_campaign::take() {
   made.runs.seconds = options_.before.sum.seconds + seconds();
   made.runs.stopped = stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
   made.stood_still = stood_still_;
+  made.printed = complaints_;
   for (const scheduler::finding& each : made.runs.findings) {
     const kept_finding* const known = kept(scheduler::failure::of(each.first));
     made.files.push_back(known == nullptr ? "" : known->file);

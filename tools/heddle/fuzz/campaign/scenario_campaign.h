@@ -82,6 +82,8 @@ class scenario_campaign {
 
   /// For work in other processes: runs that have been made and are not added up yet, or, below 0, that are to be made again.
   void made_runs(int64_t more);
+  /// Runs of a piece have ended well and have printed that something failed.
+  void complained(const complaints& more);
   /// So many runs have been ended because they stood still.
   void stood_still(uint64_t more);
   /// The findings that a journal only names, after work has ended, and one of them with its explanation.
@@ -139,6 +141,7 @@ class scenario_campaign {
   std::string error_;
   std::string not_kept_;
   uint64_t stood_still_ = 0;
+  complaints complaints_;
   std::atomic<uint64_t> steps_under_way_ = 0;
   std::atomic<bool> stopped_ = false;    ///< by itself
   std::atomic<uint64_t> under_way_ = 0;  ///< runs of pieces that have not been added up
