@@ -78,6 +78,16 @@ void end_other_hosts(const lane& self) {
   }
 }
 
+bool any_other_host(const lane& self) {
+  const heddle::sim::run_core& core = execution::instance->core();
+  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
+    const lane& each = core.threads.lanes[n];
+    if (&each != &self && each.of->host && !each.of->copies && each.state != heddle::sim::lane_state::ended)
+      return true;
+  }
+  return false;
+}
+
 /// Whether no other host thread is left; then it comes behind all of them, as exit() does that the last one calls (POSIX, pthread_exit).
 bool is_last_of_program(lane& self) {
   heddle::sim::run_core& core = execution::instance->core();
@@ -150,10 +160,17 @@ void end_program_values() {
 }
 
 void end_program() {
+  const caller from = HEDDLE_CALLER;
   end_program_values();
   lane& self = caller_lane("end_program");
   const entered inside(self);
-  execution::instance->finish_plain_store(self, __builtin_frame_address(0));
+  execution& here = *execution::instance;
+  here.finish_plain_store(self, __builtin_frame_address(0));
+  // The others may come this far or further. Where plain accesses are no scheduling points this alone has them race with what this thread did last.
+  if (any_other_host(self)) {
+    here.step(self, make_operation(heddle::sim::operation_kind::query, nullptr, 0, from));
+    here.performed(self, 0);
+  }
   end_other_hosts(self);
 }
 
