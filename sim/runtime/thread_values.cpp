@@ -1,6 +1,7 @@
 // Values that each host thread has for itself, and what the C++ library has been asked to call when a thread or the program ends (--wrap).
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/other_hosts.h>
 #include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <malloc.h>
@@ -76,16 +77,6 @@ void end_other_hosts(const lane& self) {
     of.ended = 1;
     if (core.observers.recorder) core.observers.recorder->ended(each, core.history.steps);
   }
-}
-
-bool any_other_host(const lane& self) {
-  const heddle::sim::run_core& core = execution::instance->core();
-  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
-    const lane& each = core.threads.lanes[n];
-    if (&each != &self && each.of->host && !each.of->copies && each.state != heddle::sim::lane_state::ended)
-      return true;
-  }
-  return false;
 }
 
 /// Whether no other host thread is left; then it comes behind all of them, as exit() does that the last one calls (POSIX, pthread_exit).
