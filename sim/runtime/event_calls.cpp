@@ -8,17 +8,6 @@
 #include <vector>
 
 namespace heddle::sim::runtime {
-namespace {
-
-/// Which work an event stands for, other host threads may look at or change first: only then that is a step.
-void take_turn_at_event(lane& self, const caller& from) {
-  if (!any_other_host(self)) return;
-  execution& here = *execution::instance;
-  here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
-  here.performed(self, 0);
-}
-
-}  // namespace
 
 uint32_t create_event() {
   const caller from = HEDDLE_CALLER;
@@ -42,7 +31,7 @@ void record_event(uint32_t event, uint32_t stream) {
   refuse_in_stream(self, from);
   const entered inside(self);
   const hidden_operands hidden(self, event, stream);
-  take_turn_at_event(self, from);
+  take_turn_among_hosts(self, from);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   here.launched().record(self, event, stream, how);
@@ -56,6 +45,9 @@ bool query_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::query, nullptr, 0, from);
+  // Behind the step: meanwhile another thread may have recorded it.
+  here.core().note_question_of_end();
+  here.step(self, how);
   return here.have_ended(self, here.launched().event(self, event, how).work, how, from.private_state);
 }
 
@@ -77,7 +69,7 @@ void synchronize_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
-  take_turn_at_event(self, from);
+  take_turn_among_hosts(self, from);
   // A copy: another thread may record the event meanwhile, and this wait is for what it has found.
   const std::vector<uint32_t> work = here.launched().event(self, event, how).work;
   for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
@@ -90,7 +82,7 @@ void wait_event(uint32_t stream, uint32_t event) {
   refuse_in_stream(self, from);
   const entered inside(self);
   const hidden_operands hidden(self, event, stream);
-  take_turn_at_event(self, from);
+  take_turn_among_hosts(self, from);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   here.launched().delay_stream(self, stream, here.launched().event(self, event, how).work, how);

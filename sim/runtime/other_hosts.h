@@ -1,7 +1,7 @@
 // Whether what a host thread does may come before or behind what another one does.
 #pragma once
 
-#include <heddle/sim/run/execution.h>
+#include <heddle/sim/runtime/entry.h>
 
 namespace heddle::sim::runtime {
 
@@ -12,6 +12,14 @@ inline bool any_other_host(const lane& self) {
     if (&each != &self && each.of->host && !each.of->copies && each.state != lane_state::ended) return true;
   }
   return false;
+}
+
+/// What work there is, other host threads may look at or change first: only then that is a step.
+inline void take_turn_among_hosts(lane& self, const caller& from) {
+  if (!any_other_host(self)) return;
+  execution& here = *execution::instance;
+  here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
+  here.performed(self, 0);
 }
 
 }  // namespace heddle::sim::runtime
