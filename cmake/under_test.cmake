@@ -123,7 +123,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       _ZNSt10_Sp_lockerC1EPKv _ZNSt10_Sp_lockerC1EPKvS1_ _ZNSt10_Sp_lockerD1Ev
                       _ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE
                       # sim/runtime/lock_calls.cpp
-                      sem_wait sem_trywait sem_timedwait sem_clockwait sem_post
+                      sem_wait sem_trywait sem_timedwait sem_clockwait sem_getvalue sem_post
                       pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
                       pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock pthread_rwlock_unlock
                       pthread_spin_lock pthread_spin_trylock pthread_spin_unlock

@@ -239,8 +239,7 @@ void execution::begin_copy(lane& engine, const operation& how) {
 
 bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how,
                            const std::byte* private_state) {
-  core_.note_question_of_end();
-  step(self, how);
+  self.pending = how;
   self.called = true;
   bool all = true;
   for (const uint32_t launch : work) {

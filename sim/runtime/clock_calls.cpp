@@ -77,10 +77,12 @@ int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const 
     if (busy == EBUSY) {
       runtime::publish(here, self, operation_kind::pause, from);
       here.pause(self, waits.private_state(from));
+      self.call[2] = 1;  // no other wait comes behind this attempt
       busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
     }
     if (busy != EBUSY) return busy;
     if (waits.is_over(self)) return ETIMEDOUT;
+    self.call[2] = 0;
   }
 }
 

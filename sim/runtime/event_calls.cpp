@@ -2,6 +2,10 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/other_hosts.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace heddle::sim::runtime {
 
@@ -26,6 +30,8 @@ void record_event(uint32_t event, uint32_t stream) {
   lane& self = caller_lane("recording an event");
   refuse_in_stream(self, from);
   const entered inside(self);
+  const hidden_operands hidden(self, event, stream);
+  take_turn_among_hosts(self, from);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   here.launched().record(self, event, stream, how);
@@ -39,6 +45,9 @@ bool query_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::query, nullptr, 0, from);
+  // Behind the step: meanwhile another thread may have recorded it.
+  here.core().note_question_of_end();
+  here.step(self, how);
   return here.have_ended(self, here.launched().event(self, event, how).work, how, from.private_state);
 }
 
@@ -60,7 +69,11 @@ void synchronize_event(uint32_t event) {
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
-  here.wait_for_launches(self, here.launched().event(self, event, how).work, how);
+  take_turn_among_hosts(self, from);
+  // A copy: another thread may record the event meanwhile, and this wait is for what it has found.
+  const std::vector<uint32_t> work = here.launched().event(self, event, how).work;
+  for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
+  here.wait_for_launches(self, work, how);
 }
 
 void wait_event(uint32_t stream, uint32_t event) {
@@ -68,6 +81,8 @@ void wait_event(uint32_t stream, uint32_t event) {
   lane& self = caller_lane("a stream that waits for an event");
   refuse_in_stream(self, from);
   const entered inside(self);
+  const hidden_operands hidden(self, event, stream);
+  take_turn_among_hosts(self, from);
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   here.launched().delay_stream(self, stream, here.launched().event(self, event, how).work, how);

@@ -3,6 +3,7 @@
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/other_hosts.h>
 #include <heddle/sim/runtime/plain_accesses.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/runtime/reached.h>
@@ -15,6 +16,7 @@
 #include <ctime>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace heddle::sim::runtime {
 namespace {
@@ -369,6 +371,9 @@ bool query_stream(uint32_t stream) {
   const hidden_operands hidden(self, stream);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::query, from);
+  // Behind the step: meanwhile another thread may have given the stream more.
+  here.core().note_question_of_end();
+  here.step(self, how);
   return here.have_ended(self, here.launched().work_of(self, stream, how), how, from.private_state);
 }
 
@@ -380,7 +385,10 @@ void synchronize_stream(uint32_t stream) {
   const hidden_operands hidden(self, stream);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
-  here.wait_for_launches(self, here.launched().work_of(self, stream, how), how);
+  take_turn_among_hosts(self, from);
+  const std::vector<uint32_t> work = here.launched().work_of(self, stream, how);
+  for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
+  here.wait_for_launches(self, work, how);
 }
 
 }  // namespace heddle::sim::runtime

@@ -1,11 +1,13 @@
 // Calls of the C library that take what others may hold: semaphores, locks for readers and writers, spin locks, and barriers (--wrap). What such an
 // object holds stays in the object, as far as the C library can change it without waiting.
+#include <heddle/sim/runtime/file_memory.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace runtime = heddle::sim::runtime;
@@ -72,6 +74,24 @@ int __wrap_sem_trywait(sem_t* semaphore) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_sem_trywait(semaphore);
   return take_semaphore(*self, semaphore, 0, HEDDLE_CALLER);
+}
+// A look: it orders nothing, and what it has found may be over.
+int __real_sem_getvalue(sem_t* semaphore, int* value);
+int __wrap_sem_getvalue(sem_t* semaphore, int* value) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_sem_getvalue(semaphore, value);
+  const runtime::caller from = HEDDLE_CALLER;
+  int found = 0;
+  // Whatever it finds, the lane has come no further than one that has tried in vain: a loop that looks again waits for a change.
+  runtime::try_to_take(*self, semaphore, from, [&] {
+    __real_sem_getvalue(semaphore, &found);
+    return EBUSY;
+  });
+  runtime::fill_memory(value, sizeof found, from, [&](void* to) {
+    std::memcpy(to, &found, sizeof found);
+    return sizeof found;
+  });
+  return 0;
 }
 int __wrap_sem_post(sem_t* semaphore) {
   lane* const self = execution::current;

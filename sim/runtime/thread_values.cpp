@@ -1,6 +1,7 @@
 // Values that each host thread has for itself, and what the C++ library has been asked to call when a thread or the program ends (--wrap).
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/other_hosts.h>
 #include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <malloc.h>
@@ -150,10 +151,17 @@ void end_program_values() {
 }
 
 void end_program() {
+  const caller from = HEDDLE_CALLER;
   end_program_values();
   lane& self = caller_lane("end_program");
   const entered inside(self);
-  execution::instance->finish_plain_store(self, __builtin_frame_address(0));
+  execution& here = *execution::instance;
+  here.finish_plain_store(self, __builtin_frame_address(0));
+  // The others may come this far or further. Where plain accesses are no scheduling points this alone has them race with what this thread did last.
+  if (any_other_host(self)) {
+    here.step(self, make_operation(heddle::sim::operation_kind::query, nullptr, 0, from));
+    here.performed(self, 0);
+  }
   end_other_hosts(self);
 }
 

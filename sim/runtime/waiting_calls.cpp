@@ -93,6 +93,7 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
     noticed = wait_for_notice(self, time.private_state(from), waits);
   }
   const uint32_t wakes = self.left.wakes;
+  self.call[2] = timed_out ? 1 : 0;  // what the call will return
   here.lock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
   // Woken for no reason it has made no progress: it is not to be woken so for ever.
   if (!noticed && !timed_out) self.left.wakes = wakes;

@@ -52,7 +52,11 @@ bool try_object(lane& self, const operation& how, std::span<const void* const> a
   if (!taken)
     for (const void* const each : at) self.reads.add(each, 1, here.waiting().change_of(each), true);
   if (!taken && private_state != nullptr) {
+    // Behind the wait is one more attempt, and not two: that is another state than the one before the first.
+    constexpr uint64_t second = uint64_t{1} << 63;
+    self.call[2] |= second;
     here.pause(self, private_state);
+    self.call[2] &= ~second;
     taken = take();
   }
   if (taken) here.core().note_progress(self);

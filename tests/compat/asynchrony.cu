@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 
 #include <cuda/atomic>
 
@@ -258,6 +259,43 @@ int asks_again_and_again(std::string_view what) {
   return is_right ? 0 : 1;
 }
 
+// One thread records the event that another one has a stream wait for: where the record comes first, the stream waits for a kernel that waits for it.
+int recorded_by_another(std::string_view what) {
+  flag* const raised = lowered_flag();
+  cudaStream_t first = stream_of_its_own();
+  cudaStream_t second = stream_of_its_own();
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  wait_for<<<1, 1, 0, first>>>(raised);
+  std::thread records([&] { cudaEventRecord(event, first); });
+  if (what == "recorded_first") records.join();
+  if (what == "recorded_and_waited_for") {
+    raise<<<1, 1, 0, second>>>(raised);
+    cudaEventSynchronize(event);
+  } else {
+    cudaStreamWaitEvent(second, event, 0);
+    raise<<<1, 1, 0, second>>>(raised);
+  }
+  if (records.joinable()) records.join();
+  cudaDeviceSynchronize();
+  return 0;
+}
+
+// A thread gives a stream a kernel that waits; another one asks for the stream, or waits for it, before or behind that.
+int given_by_another(std::string_view what) {
+  flag* const raised = lowered_flag();
+  cudaStream_t stream = stream_of_its_own();
+  std::thread gives([&] { wait_for<<<1, 1, 0, stream>>>(raised); });
+  bool is_busy = false;
+  if (what == "given_and_asked_for") is_busy = cudaStreamQuery(stream) == cudaErrorNotReady;
+  if (what == "given_and_waited_for") cudaStreamSynchronize(stream);
+  if (what == "given_to_the_device") cudaDeviceSynchronize();
+  raised->store(1, cuda::memory_order_release);
+  gives.join();
+  cudaDeviceSynchronize();
+  return is_busy ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -268,6 +306,8 @@ int main(int count, char** arguments) {
   if (what.starts_with("copy")) return copies(what);
   if (what.starts_with("function") || what.starts_with("nodes")) return calls_functions(what);
   if (what.starts_with("time")) return asks_for_time(what);
+  if (what.starts_with("recorded")) return recorded_by_another(what);
+  if (what.starts_with("given")) return given_by_another(what);
   if (what.starts_with("query")) return asks_again_and_again(what);
   return 2;
 }

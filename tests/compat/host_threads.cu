@@ -455,6 +455,102 @@ int makes_a_variable_once() {
 // -- more than one process goes through ------------------------------------------------------------------------------------------------
 
 std::mutex told_lock;
+// -- what only one order shows -------------------------------------------------------------------------------------------------------
+
+timespec in_a_millisecond() {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += 1'000'000;
+  return until;
+}
+
+/// Turns under a lock: which turn it was, or 0 where the lock was not to be had.
+struct turns_by_mutex {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  int turns = 0;
+  int turn_if(int wrong) {
+    if (wrong != 0) return 0;
+    const int turn = ++turns;
+    pthread_mutex_unlock(&lock);
+    return turn;
+  }
+  int turn() { return turn_if(pthread_mutex_lock(&lock)); }
+  int turn_at_once() { return turn_if(pthread_mutex_trylock(&lock)); }
+  int turn_by_time() {
+    const timespec until = in_a_millisecond();
+    return turn_if(pthread_mutex_timedlock(&lock, &until));
+  }
+};
+struct turns_by_semaphore {
+  turns_by_semaphore() { sem_init(&lock, 0, 1); }
+  sem_t lock;
+  int turns = 0;
+  int turn_if(int wrong) {
+    if (wrong != 0) return 0;
+    const int turn = ++turns;
+    sem_post(&lock);
+    return turn;
+  }
+  int turn() { return turn_if(sem_wait(&lock)); }
+  int turn_at_once() { return turn_if(sem_trywait(&lock)); }
+  int turn_by_time() {
+    const timespec until = in_a_millisecond();
+    return turn_if(sem_timedwait(&lock, &until));
+  }
+};
+
+/// Both attempts of one thread are in vain, and then it comes between two turns of the other one.
+template <typename Turns>
+int waits_in_vain() {
+  Turns turns;
+  int others[3] = {};
+  std::thread other([&] {
+    others[0] = turns.turn_by_time();
+    others[1] = turns.turn();
+    others[2] = turns.turn();
+  });
+  const int tried = turns.turn_at_once();
+  const int waited = turns.turn_by_time();
+  const int last = turns.turn();
+  other.join();
+  return tried == 0 && waited == 0 && last == 2 && others[0] == 1 && others[2] == 4 ? 1 : 0;
+}
+
+/// Between two looks at a semaphore it may be raised.
+int looks_at_a_semaphore() {
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  std::thread raises([&] { sem_post(&semaphore); });
+  int first = 0;
+  int second = 0;
+  sem_getvalue(&semaphore, &first);
+  sem_getvalue(&semaphore, &second);
+  raises.join();
+  return first == 0 && second == 1 ? 1 : 0;
+}
+int waits_by_looks() {
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  std::thread raises([&] { sem_post(&semaphore); });
+  int found = 0;
+  while (found == 0) sem_getvalue(&semaphore, &found);
+  raises.join();
+  return 0;
+}
+
+/// The program ends beside a thread that still uses what main() has freed or written.
+int ends_beside_a_thread(bool frees) {
+  static int word;
+  static std::atomic<int> seen;
+  int* const shared = frees ? new int(1) : &word;
+  std::thread([shared] { seen = *shared; }).detach();
+  if (frees)
+    delete shared;
+  else
+    word = 2;
+  return 0;
+}
+
 std::vector<std::string> told{"a text that is there before main() begins"};
 thread_local std::string seen = "what a thread has seen";
 
@@ -634,6 +730,12 @@ constexpr test_case cases[] = {
     {"over_at_once", [] { return is_over_at_once(true); }},
     {"never_over_at_once", [] { return is_over_at_once(false); }},
     {"makes_a_variable_once", makes_a_variable_once},
+    {"waits_in_vain", waits_in_vain<turns_by_mutex>},
+    {"waits_in_vain_at_a_semaphore", waits_in_vain<turns_by_semaphore>},
+    {"looks_at_a_semaphore", looks_at_a_semaphore},
+    {"waits_by_looks", waits_by_looks},
+    {"frees_beside_a_thread", [] { return ends_beside_a_thread(true); }},
+    {"stores_beside_a_thread", [] { return ends_beside_a_thread(false); }},
     {"passes_texts", passes_texts},
     {"locks_crosswise", locks_crosswise},
     {"holds_a_robust_mutex", [] { return holds_a_robust_mutex(true); }},
