@@ -274,7 +274,9 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   into.program = argument_count > 0 ? arguments[0] : "heddle";
   std::vector<std::string> words(arguments + std::min(1, argument_count), arguments + argument_count);
   if (words.empty()) {
-    read.error = "no command; " + shell_word(into.program) + " help lists them";
+    const std::string program = shell_word(into.program);
+    read.error = "no command; " + program + " fuzz tries schedules, " + program + " run takes one, " + program +
+                 " help lists all";
     return read;
   }
 
