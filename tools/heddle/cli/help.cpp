@@ -314,6 +314,8 @@ has the commands of heddle, and its main() is a scenario:
 
   heddle build make -j4 && ./program fuzz
 
+  heddle build cmake -B build && cmake --build build
+
 Take a clean tree: objects that are there were compiled otherwise. A compiler
 that is called by its whole path stays itself. The exit status is the command's.
 
