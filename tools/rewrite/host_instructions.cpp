@@ -161,7 +161,9 @@ class reader {
     if (touches_no_memory(text)) return;
     const asm_statement what = taken_apart(text, at, close);
     if (!what.reaches_memory()) return;
-    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
+    const token_list::place at_statement = tokens_.place_of(tokens_[n].begin);
+    const std::string& file = at_statement.file;
+    const size_t line = at_statement.line;
     if (file.find("/heddle/sim/") != std::string::npos) return;
     const bool is_of_system = file.starts_with("/usr/");
     const std::string place = file + ":" + std::to_string(line) + ": warning: ";
