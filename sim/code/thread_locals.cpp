@@ -36,6 +36,7 @@ std::byte* thread_pointer() { return static_cast<std::byte*>(__builtin_thread_po
 struct layout {
   std::vector<variable> variables;
   std::vector<std::byte> initial;  ///< one behind the other
+  thread_local_image image;
 
   layout() {
     dl_iterate_phdr(
@@ -70,11 +71,14 @@ struct layout {
 
   void read(const dl_phdr_info& program, const ElfW(Phdr) & segment, ptrdiff_t at) {
     read_symbols(at);
-    const auto* const image = reinterpret_cast<const std::byte*>(program.dlpi_addr + segment.p_vaddr);
+    image = {.bytes = reinterpret_cast<const std::byte*>(program.dlpi_addr + segment.p_vaddr),
+             .initialized_bytes = segment.p_filesz,
+             .begin = at,
+             .size_bytes = segment.p_memsz};
     for (const variable& each : variables)
       for (size_t n = 0; n < each.size_bytes; ++n) {
         const auto in_image = static_cast<size_t>(each.offset - at) + n;
-        initial.push_back(in_image < segment.p_filesz ? image[in_image] : std::byte{0});
+        initial.push_back(in_image < segment.p_filesz ? image.bytes[in_image] : std::byte{0});
       }
     add_call_once();
   }
@@ -147,6 +151,8 @@ void keep(std::vector<std::byte>& to) {
 }
 
 }  // namespace
+
+const thread_local_image& thread_locals_at_first() { return known().image; }
 
 void thread_local_values::begin_run(bool anew) {
   if (loaded_ != 0 && thread_locals_of_program.size_bytes != 0) load(kept_[0]);

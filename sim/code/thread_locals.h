@@ -17,6 +17,15 @@ struct thread_local_block {
 };
 extern thread_local_block thread_locals_of_program;
 
+/// The thread-local variables of the program alone, before anything runs: the bytes, and where they begin from the thread pointer on.
+struct thread_local_image {
+  const std::byte* bytes = nullptr;
+  size_t initialized_bytes = 0;  ///< the others are zero
+  ptrdiff_t begin = 0;
+  size_t size_bytes = 0;
+};
+const thread_local_image& thread_locals_at_first();
+
 /// Whether the address is that of a thread-local variable.
 inline bool is_thread_local(const void* address) {
   const auto* const pointer = static_cast<const std::byte*>(__builtin_thread_pointer());

@@ -124,7 +124,9 @@ int create(pthread_t* made, void* (*routine)(void*), void* argument, size_t argu
   thread_body body = {.routine = routine, .argument = argument};
   const wave& begun = here.spawn_host(self, "thread", thread_runs, &body);
   lane& thread = *begun.lanes.front();
-  thread.own_object = {static_cast<const std::byte*>(argument), static_cast<uint32_t>(argument_bytes)};
+  // What pthread_create() is given is the program's: others may know of it.
+  const auto* const given = argument_bytes == 0 ? nullptr : static_cast<const std::byte*>(argument);
+  thread.own_object = {given, static_cast<uint32_t>(argument_bytes)};
   thread.own_object_may_vanish = argument_bytes != 0 && here.core().map.may_vanish(argument);
   *made = first_thread + begun.id;
   return 0;

@@ -1,7 +1,9 @@
 // Values that each host thread has for itself, and what the C++ library has been asked to call when a thread or the program ends (--wrap).
 #include <heddle/sim/code/program_state.h>
+#include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/other_hosts.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <malloc.h>
@@ -9,6 +11,8 @@
 #include <threads.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -95,6 +99,31 @@ bool is_last_of_program(lane& self) {
   return true;
 }
 
+/// Where the thread finds its own copy of the thread-local variables, which is made when it asks for the first time. Null where the C library's memory
+/// would have to be taken: then all threads find them in one place, and what they hold is exchanged (thread_locals.h).
+[[gnu::noinline]] std::byte* make_thread_pointer(const runtime::caller& from) {
+  const heddle::sim::thread_local_image& image = heddle::sim::thread_locals_at_first();
+  constexpr size_t alignment = 64;
+  auto* const made = static_cast<std::byte*>(runtime::allocate_in_program(image.size_bytes, alignment));
+  if (made == nullptr) return nullptr;
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  // Reports name it by what has asked.
+  heddle::sim::lane_heap* const heap = execution::instance->lanes_allocate_in();
+  if (execution::instance->core().map.heap.program() == heap)
+    heap->note(made, calls_of(self, runtime::make_operation(heddle::sim::operation_kind::none, nullptr, 0, from)));
+  std::memset(made, 0, image.size_bytes);
+  std::memcpy(made, image.bytes, image.initialized_bytes);
+  return known().of(self.of->id).thread_pointer = made - image.begin;
+}
+
+/// The thread has ended: a use of its variables from now on is one of freed memory.
+void release_thread_locals(lane& self) {
+  if (!known().knows(self.of->id)) return;
+  std::byte* const pointer = std::exchange(known().of(self.of->id).thread_pointer, nullptr);
+  if (pointer != nullptr) runtime::release_in_program(pointer + heddle::sim::thread_locals_at_first().begin);
+}
+
 /// What is to be called when the program ends, the last one first.
 void call_at_exit() {
   while (true) {
@@ -128,13 +157,17 @@ void end_values_of_thread() {
 void end_thread() {
   end_values_of_thread();
   lane& self = *execution::current;
+  bool is_last = false;
   {
     const entered inside(self);
     execution& here = *execution::instance;
     here.hosts().mutexes.check_end_of(here.core(), self);
-    if (!is_program() || !is_last_of_program(self)) return;
+    is_last = is_program() && is_last_of_program(self);
   }
-  call_at_exit();
+  if (is_last)
+    call_at_exit();
+  else
+    release_thread_locals(self);
 }
 
 bool call_behind_thread(void (*call)(void* object), void* object) {
@@ -175,6 +208,19 @@ size_t allocated_bytes(const void* memory) {
 extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- thread-local variables ----------------------------------------------------------------------------------------------------------
+
+// What heddle-rewrite has code under test call in the place of __tls_get_addr().
+void* heddle_thread_pointer() {
+  const lane* const self = execution::current;
+  if (self != nullptr && self->is_host() && !self->of->copies) {
+    if (known().knows(self->of->id))
+      if (std::byte* const own = known().of(self->of->id).thread_pointer; own != nullptr) return own;
+    if (std::byte* const made = make_thread_pointer(HEDDLE_CALLER); made != nullptr) return made;
+  }
+  return __builtin_thread_pointer();
+}
 
 // -- keys --------------------------------------------------------------------------------------------------------------------------
 

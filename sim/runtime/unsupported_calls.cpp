@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,14 @@ bool takes_broken_files(sighandler_t handler) {
   const runtime::entered inside(*self);
   execution::instance->hosts().files.ignores_broken = handler == SIG_IGN;
   return true;
+}
+
+/// Signals that only come from outside of the process, or by calls that end the run: in a run nothing calls what handles them.
+bool never_comes(int number) {
+  constexpr std::array known = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGWINCH, SIGCHLD, SIGCONT, SIGTSTP};
+  const lane* const self = execution::current;
+  return self != nullptr && self->is_on_host() && std::find(known.begin(), known.end(), number) != known.end();
 }
 
 // The arguments of execl and its like, up to the null pointer that ends them.
@@ -152,6 +162,7 @@ int __wrap_execlp(const char* file, const char* first, ...) {
 sighandler_t __real_signal(int number, sighandler_t handler);
 sighandler_t __wrap_signal(int number, sighandler_t handler) {
   if (number == SIGPIPE && takes_broken_files(handler)) return SIG_DFL;
+  if (never_comes(number)) return SIG_DFL;
   HEDDLE_REFUSE("signal", no_signal);
   return __real_signal(number, handler);
 }
@@ -160,6 +171,10 @@ sighandler_t __wrap_signal(int number, sighandler_t handler) {
 int __real_sigaction(int number, const struct sigaction* action, struct sigaction* before);
 int __wrap_sigaction(int number, const struct sigaction* action, struct sigaction* before) {
   if (action != nullptr && number == SIGPIPE && takes_broken_files(action->sa_handler)) return 0;
+  if (action != nullptr && never_comes(number)) {
+    if (before != nullptr) *before = {};
+    return 0;
+  }
   if (action != nullptr) {
     HEDDLE_REFUSE("sigaction", no_signal);
   }

@@ -82,7 +82,9 @@ bool host_threads::visit_state(state_reader& to) const {
   };
   for (size_t n = 0; n < facts_used_; ++n) {
     const host_thread_facts& each = facts_[n];
-    if (!to.fact(as_fact(each.result)) || !to.fact((each.detached ? 1u : 0u) | (each.joined ? 2u : 0u))) return false;
+    if (!to.fact(as_fact(each.result)) || !to.fact(as_fact(each.thread_pointer)) ||
+        !to.fact((each.detached ? 1u : 0u) | (each.joined ? 2u : 0u)))
+      return false;
     if (!each.openmp.visit_state(to) || !to.fact(each.values.size()) || !calls(each.at_its_end) ||
         !calls(each.behind_its_end))
       return false;

@@ -26,12 +26,15 @@ struct host_thread_facts {
   std::vector<ending_call> at_its_end;      ///< destructors of its thread-local variables, the last one first
   std::vector<ending_call> behind_its_end;  ///< what the C++ library does then, the last one first
   openmp_place openmp;
+  /// Its own copy of the program's thread-local variables, from where the thread pointer would be on (thread_values.cpp).
+  std::byte* thread_pointer = nullptr;
 
   /// Keeps the memory of lists.
   void reset() {
     result = nullptr;
     detached = joined = false;
     openmp = {};
+    thread_pointer = nullptr;
     values.clear();
     at_its_end.clear();
     behind_its_end.clear();

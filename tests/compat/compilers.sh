@@ -103,7 +103,7 @@ cat >fences.c <<'END'
 #include <assert.h>
 #include <immintrin.h>
 #include <pthread.h>
-static int data, flag, other, swapped, found[2];
+static int data, flag, other, found[2];
 static void* sends(void* from) {
   _mm_stream_si32(&data, 7);
 #ifndef PLANT_NO_FENCE
@@ -125,8 +125,8 @@ int main(void) {
   if (found[1]) assert(data == 7);
   pthread_join(thread, NULL);
   assert(found[0] || found[1]);
-  int one = 1;
-  __asm__ __volatile__("xchgl %0,%1" : "+r"(one), "+m"(swapped));
+  void* cleared = found;
+  __asm__ __volatile__("rep stosb" : "+D"(cleared) : "c"(sizeof found), "a"(0) : "memory");
 }
 END
 expect 'fences.c:27: warning: heddle does not see what this asm statement reads and writes' "$heddle" cc -O3 fences.c -o fences
@@ -207,10 +207,172 @@ expect '^busy +ok +ok +1 ' taskset -c "$processor" ./busy fuzz --jobs 1 --schedu
 kill "${others[@]}"
 expect '^busy +ok +stuck +1 ' ./busy fuzz --jobs 1 --schedules 1 --stuck 0.1
 
+# asm statements that read and write memory: a lock, a count and a flag. What one of them does, heddle finds as it finds what C does.
+cat >instructions.c <<'END'
+#include <assert.h>
+#include <pthread.h>
+static unsigned char lock;
+static int under_lock, count, letter;
+static long flag;
+static int compare(int* at, int old, int new) {
+  char done;
+  __asm__ __volatile__("lock; cmpxchgl %3, %0; setz %1" : "+m"(*at), "=q"(done), "+a"(old) : "r"(new) : "memory", "cc");
+  return done;
+}
+static long seen(void) {
+  long value;
+  __asm__ __volatile__("movq %1, %0" : "=r"(value) : "m"(flag) : "memory");
+  return value;
+}
+static void* works(void* given) {
+  unsigned char held = 1;
+#ifndef PLANT_NO_LOCK
+  do __asm__ __volatile__("xchgb %0, %1" : "+q"(held), [lock] "+m"(lock)::"memory");
+  while (held);
+#endif
+  ++under_lock;
+  __asm__ __volatile__("movb $0, %[lock]" : [lock] "=m"(lock)::"memory");
+  int add = 1;
+#ifdef PLANT_NOT_LOCKED
+  __asm__ __volatile__("incl %0" : "+m"(count)::"memory", "cc");
+#else
+  __asm__ __volatile__("lock\n\txaddl %0, %1" : "+r"(add), "+m"(count)::"memory", "cc");
+#endif
+  if (given) {
+    letter = 7;
+#ifdef PLANT_TOO_LATE
+    __asm__ __volatile__("movq %1, %0" : "=m"(flag) : "r"(1L) : "memory");
+    letter = 8;
+#else
+    __asm__ __volatile__("movq %1, %0" : "=m"(flag) : "r"(1L) : "memory");
+#endif
+  }
+  return given;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, works, &letter);
+  works(NULL);
+  while (!seen()) {
+  }
+  assert(letter == 7);
+  pthread_join(thread, NULL);
+  assert(under_lock == 2 && compare(&count, 2, 3) && count == 3 && !compare(&count, 2, 4));
+}
+END
+"$heddle" cc -O2 -Wall -Wextra instructions.c -o instructions >told 2>&1
+[ ! -s told ] || { cat told && exit 1; }
+expect '^instructions +ok +ok +1,000 ' ./instructions fuzz --jobs 1
+for plant in 'NO_LOCK race at instructions.c:22' 'NOT_LOCKED assertion at instructions.c:49' 'TOO_LATE race at instructions.c:'; do
+  "$heddle" cc -DPLANT_"${plant%% *}" instructions.c -o instructions
+  expect "^instructions: ${plant#* }" ./instructions fuzz --jobs 1 --schedules 300
+done
+sed 's/::"memory", "cc"/::"cc"/' instructions.c >not_ordered.c
+expect 'not_ordered.c:28: warning: this asm statement has no "memory"' "$heddle" cc -c not_ordered.c -o not_ordered.o
+
+# Each thread's own variables have addresses of their own: threads are told apart by them, and one finds what is another's.
+cat >own.cc <<'END'
+#include <atomic>
+#include <cassert>
+#include <mutex>
+#include <thread>
+struct record {
+  std::atomic<int> state{0};
+  int letter = 0;
+};
+static thread_local record mine;
+thread_local int begins = 3;
+static std::once_flag once;
+static std::atomic<record*> all[2];
+static void* works(int n) {
+  static thread_local char id;
+  std::call_once(once, [] { ++begins; });
+  mine.letter = 10 + n;
+#ifdef PLANT_RELAXED
+  mine.state.store(1, std::memory_order_relaxed);
+#else
+  mine.state.store(1, std::memory_order_release);
+#endif
+  all[n].store(&mine, std::memory_order_relaxed);
+  for (int other = 1 - n;;)
+    if (record* of = all[other].load(std::memory_order_relaxed)) {
+      if (of == &mine || of->state.load(std::memory_order_acquire) == 0) continue;
+      assert(of->letter == 10 + other);
+      break;
+    }
+  all[n].load()->state.exchange(2);
+  return &id;
+}
+int main() {
+  void* ids[2];
+  std::atomic<int> ended{0};
+  record* left = nullptr;
+  std::thread thread([&] {
+    ids[1] = works(1);
+    left = &mine;
+    ended = 1;
+    while (ended != 2) {
+    }
+  });
+  ids[0] = works(0);
+  while (ended != 1) {
+  }
+  assert(ids[0] != ids[1] && mine.letter == 10);
+  ended = 2;
+  thread.join();
+#ifdef PLANT_USE_AFTER_END
+  left->letter = 1;
+#endif
+  assert(begins >= 3);
+}
+END
+"$heddle" c++ own.cc -o own
+expect '^own +ok +ok +300 ' ./own fuzz --jobs 1 --schedules 300
+"$heddle" c++ -DPLANT_RELAXED own.cc -o own
+expect '^own: race at own.cc:26' ./own fuzz --jobs 1 --schedules 300
+"$heddle" c++ -DPLANT_USE_AFTER_END own.cc -o own
+expect '^own: memory at own.cc:50' ./own fuzz --jobs 1 --schedules 300
+
+# Handlers of what comes from outside are taken; a good run is told from a bad one by what differs, and not by digests of what threads are given.
+cat >handlers.cc <<'END'
+#include <cassert>
+#include <csignal>
+#include <thread>
+#include <atomic>
+int main() {
+  struct sigaction how = {};
+  how.sa_handler = [](int) {};
+  assert(sigaction(SIGUSR1, &how, nullptr) == 0 && std::signal(SIGTERM, [](int) {}) == SIG_DFL);
+  std::atomic<int> turn{0};
+  int a = 0, b = 0, c = 0;
+  std::thread one([&turn, &a, &b, &c] { a = b = c = 1, turn = 1; });
+  std::thread two([&turn, &a, &b, &c] { if (turn) a += b + c; });
+  one.join();
+  two.join();
+  assert(a == 3);
+#ifdef PLANT_CRASHES
+  std::signal(SIGSEGV, [](int) {});
+#endif
+}
+END
+"$heddle" c++ handlers.cc -o handlers
+"./handlers" fuzz --jobs 1 --schedules 100 >told || true
+grep 'good against bad' told >/dev/null && grep 'handlers: assertion at handlers.cc:15' told >/dev/null && ! grep -E '(good|bad) .*= 0x[0-9a-f]{13}' told || {
+  cat told
+  exit 1
+}
+sed -i 's/assert(a == 3)/assert(a)/' handlers.cc
+"$heddle" c++ -DPLANT_CRASHES handlers.cc -o handlers
+expect '^handlers: unsupported at handlers.cc:17' ./handlers fuzz --jobs 1 --schedules 100
+
 # A build that names its compilers by itself.
 printf 'all:\n\tg++ -c parts/counter.cc -o counter.o -O2\n\tgcc -DORDER=memory_order_relaxed -c mail.c -o mail.o\n\tc++ counter.o mail.o -o of_build -pthread\n' >by_name
 "$heddle" build make -s -f by_name
 expect 'missing: a release at mail.c:8' ./of_build fuzz --jobs 1 --schedules 50
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(of_cmake C)\nadd_executable(mail mail.c)\nadd_definitions(-DORDER=memory_order_relaxed)\n' >CMakeLists.txt
+"$heddle" build cmake -B of_cmake . >/dev/null
+make -s -C of_cmake >/dev/null
+expect 'missing: a release at .*mail.c:8' of_cmake/mail fuzz --jobs 1 --schedules 50
 expect '^gone$' sh -c "'$heddle' build false || echo gone"
 # One that runs what it has built; tests that call programs with arguments of their own.
 cat >writes.cc <<'END'

@@ -6,6 +6,7 @@
 
 #include "host_instructions.h"
 #include "rewrite.h"
+#include "thread_locals.h"
 
 namespace {
 
@@ -238,9 +239,60 @@ TEST(rewriter, sees_fences_of_the_host) {
       "int f() asm(\"mfence_of\"); void g(int* p) { asm volatile(\"\" ::: \"memory\"); asm volatile(\"rep; nop\"); "
       "asm(\"lock; addl $1,0(%rsp)\"); __builtin_ia32_pause(); }";
   EXPECT_EQ(seen_of(others), others);
-  const std::string unseen = "# 7 \"a.c\"\nvoid f(int* p) { asm(\"movl $1,%0\" : \"=m\"(*p)); }";
+  const std::string unseen =
+      "# 7 \"a.c\"\nvoid f(int* p) { asm(\"rep stosb\" : \"+D\"(p) : \"c\"(4), \"a\"(0) : \"memory\"); }";
   EXPECT_EQ(seen_of(unseen, 1), unseen);
   EXPECT_EQ(heddle::rewrite::see_host_instructions(unseen, true).unseen[0].substr(0, 15), "a.c:7: warning:");
+}
+
+TEST(rewriter, sees_accesses_of_asm_statements) {
+  const auto has = [](const std::string& text, const std::string& part, size_t warnings = 0) {
+    const std::string made = seen_of("# 7 \"a.c\"\nvoid f(int* p, int v) { asm volatile(" + text + "); }", warnings);
+    return made.find(part) != std::string::npos && made.find("\n# 7 \"a.c\" 3\ndo { ") != std::string::npos &&
+           made.ends_with("\n# 7 \"a.c\"\n; }");
+  };
+  EXPECT_TRUE(has("\"movl %1,%0\" : \"=m\"(*p) : \"ri\"(v) : \"memory\"", "heddle_x86_store(heddle_p0, "));
+  EXPECT_TRUE(
+      has("\"mov %[m],%[V]\" : [V] \"=r\"(v) : [m] \"m\"(*p) : \"memory\"", "heddle_x86_load(heddle_p1, sizeof(v))"));
+  EXPECT_TRUE(has("\"xchg %0,(%1)\" : \"+r\"(v) : \"r\"(p) : \"memory\"", "heddle_x86_xchg("));
+  EXPECT_TRUE(has("\"lock; cmpxchgl %2,%1\" : \"=a\"(v), \"+m\"(*p) : \"r\"(1), \"0\"(v) : \"memory\"",
+                  "heddle_x86_cmpxchg(heddle_p1, &heddle_a, "));
+  EXPECT_TRUE(has("\"lock decl %0\\n\\tsete %b1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\", \"cc\"",
+                  "heddle_x86_add(heddle_p0, "));
+  EXPECT_TRUE(has("\"lock incl %0\" : \"+m\"(*p)", "heddle_x86_add(heddle_p0, ", 1));
+  // What is not known is not guessed: a flag that nothing here tells, a jump, a register of vectors, arithmetic that is not.
+  for (const char* const other :
+       {"\"lock incl %0; setc %1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",
+        "\"1: lock decl %0; js 1b\" : \"+m\"(*p) : : \"memory\"",
+        "\"movdqa %1,%0\" : \"=m\"(*p) : \"x\"(v) : \"memory\"", "\"lock shll %0\" : \"+m\"(*p) : : \"memory\"",
+        "\"cmpxchgl %1,%0\" : \"+m\"(*p) : \"r\"(v) : \"memory\"", "\"syscall\" : \"=a\"(v) : \"D\"(p) : \"memory\""}) {
+    const std::string text = "# 7 \"a.c\"\nvoid f(int* p, int v) { asm volatile(" + std::string(other) + "); }";
+    EXPECT_EQ(seen_of(text, 1), text);
+  }
+}
+
+TEST(rewriter, asks_for_variables_of_a_thread) {
+  using heddle::rewrite::ask_for_thread_locals;
+  const std::string pointer = "\tcall\theddle_thread_pointer@PLT\n";
+  EXPECT_EQ(ask_for_thread_locals(
+                "\tdata16\tleaq\tx@tlsgd(%rip), %rdi\n\t.value\t0x6666\n\trex64\n\tcall\t__tls_get_addr@PLT\n"),
+            pointer + "\taddq\tx@gottpoff(%rip), %rax\n");
+  // As clang writes it.
+  EXPECT_EQ(ask_for_thread_locals(
+                "\tdata16\n\tleaq\tx@TLSGD(%rip), %rdi\n\tdata16\n\tdata16\n\trex64\n\tcallq\t__tls_get_addr@PLT\n"),
+            pointer + "\taddq\tx@gottpoff(%rip), %rax\n");
+  EXPECT_EQ(ask_for_thread_locals("\tleaq\tx@tlsld(%rip), %rdi\n\tcall\t__tls_get_addr@PLT\n\tmovl\tx@dtpoff(%rax), "
+                                  "%eax\n\t.long\tx@dtpoff, 0\n"),
+            pointer + "\tmovl\tx@tpoff(%rax), %eax\n\t.long\tx@dtpoff, 0\n");
+  // What is no part of such a call: a number among those that tell a debugger of the program.
+  EXPECT_EQ(ask_for_thread_locals("\t.byte\t0x66\n\t.value\t0x6666\n"), "\t.byte\t0x66\n\t.value\t0x6666\n");
+  // The C++ library looks for its own where they are.
+  EXPECT_EQ(ask_for_thread_locals("\tdata16\tleaq\t_ZSt11__once_call@tlsgd(%rip), "
+                                  "%rdi\n\t.value\t0x6666\n\trex64\n\tcall\t__tls_get_addr@PLT\n"),
+            "\tmovq\t%fs:0, %rax\n\taddq\t_ZSt11__once_call@gottpoff(%rip), %rax\n");
+  EXPECT_TRUE(heddle::rewrite::has_thread_locals("# 1 \"a.c\"\nstatic __thread int x;\n"));
+  EXPECT_FALSE(heddle::rewrite::has_thread_locals(
+      "# 1 \"/usr/include/c++/12/mutex\"\nextern __thread void* x;\n# 1 \"a.c\"\nint thread_locals;\n"));
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
 const std::string program = FAKE_HEDDLE;
 
 TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
-  expect_refused({}, "no command; " + program + " help lists them");
+  expect_refused({}, "no command; " + program + " fuzz tries schedules, " + program + " run takes one, " + program +
+                         " help lists all");
   expect_refused({"fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");
   expect_refused({"defragment"}, "unknown command \"defragment\"; " + program + " help lists the commands");
   expect_refused({"--json"}, "unknown option \"--json\"; " + program + " help lists the commands");

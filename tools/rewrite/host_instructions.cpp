@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 
+#include "host_accesses.h"
 #include "tokens.h"
 
 namespace heddle::rewrite {
@@ -74,7 +75,8 @@ std::optional<std::string_view> instead_of(const std::string& text) {
 bool touches_no_memory(const std::string& text) {
   constexpr std::array<std::string_view, 9> known = {"",      "nop",    "pause", "rep;nop", "rep nop",
                                                      "rdtsc", "rdtscp", "cpuid", "yield"};
-  return std::find(known.begin(), known.end(), text) != known.end();
+  const bool is_prefetch = text.starts_with("prefetch") && text.find(';') == std::string::npos;
+  return is_prefetch || std::find(known.begin(), known.end(), text) != known.end();
 }
 
 class reader {
@@ -95,13 +97,16 @@ class reader {
   }
 
  private:
+  void put(size_t first, size_t last, std::string_view by) {
+    made_.text += text_.substr(copied_, tokens_[first].begin - copied_);
+    made_.text += by;
+    copied_ = tokens_[last].end;
+  }
   void replace(size_t first, size_t last, std::string_view by) {
     const size_t begin = tokens_[first].begin;
     const size_t end = tokens_[last].end;
-    made_.text += text_.substr(copied_, begin - copied_);
-    made_.text += by;
+    put(first, last, by);
     for (size_t at = text_.find('\n', begin); at < end; at = text_.find('\n', at + 1)) made_.text += '\n';
-    copied_ = end;
     if (by == store_fence)
       declare(is_c_ ? "void heddle_x86_sfence(void); " : "extern \"C\" void heddle_x86_sfence(); ");
   }
@@ -141,9 +146,10 @@ class reader {
 
   void statement(size_t n) {
     size_t open = n + 1;
+    bool is_goto = false;
     while (tokens_.is(open, "volatile") || tokens_.is(open, "__volatile__") || tokens_.is(open, "__volatile") ||
            tokens_.is(open, "inline") || tokens_.is(open, "goto"))
-      ++open;
+      is_goto = tokens_.is(open++, "goto") || is_goto;
     if (!tokens_.is(open, "(") || tokens_.match(open) == token_list::none) return;
     const size_t close = tokens_.match(open);
     size_t at = open + 1;
@@ -153,18 +159,81 @@ class reader {
     text = normal(text);
     if (const auto instead = instead_of(text)) return replace(n, close, *instead);
     if (touches_no_memory(text)) return;
-    bool reaches_memory = false;
-    for (; at < close; ++at) {
-      if (tokens_[at].kind != token_kind::literal) continue;
-      const std::string_view constraint = tokens_.text_of(at);
-      reaches_memory = reaches_memory || constraint.find('m') != std::string_view::npos;  // "=m", "+m", "memory"
+    const asm_statement what = taken_apart(text, at, close);
+    if (!what.reaches_memory()) return;
+    const token_list::place at_statement = tokens_.place_of(tokens_[n].begin);
+    const std::string& file = at_statement.file;
+    const size_t line = at_statement.line;
+    if (file.find("/heddle/sim/") != std::string::npos) return;
+    const bool is_of_system = file.starts_with("/usr/");
+    const std::string place = file + ":" + std::to_string(line) + ": warning: ";
+    if (const auto instead = is_goto ? std::nullopt : accesses_of(what, is_c_)) {
+      declare(std::string(functions_of_accesses()));
+      // Nothing is to be said of how this is written: it passes for a header of the system.
+      const auto marker = [&](size_t of_line) { return "\n# " + std::to_string(of_line) + " \"" + file + "\""; };
+      const size_t last = tokens_.place_of(tokens_[close].begin).line;
+      const std::string after = marker(last) + (is_of_system ? " 3\n" : "\n");
+      put(n, close, marker(line) + " 3\n" + *instead + after);
+      if (!what.orders_memory && !is_of_system)
+        warn(place +
+             "this asm statement has no \"memory\" among what it clobbers: the compiler may move other "
+             "accesses over it, which heddle does not show");
+      return;
     }
-    if (!reaches_memory) return;
-    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
-    // The C library's, and heddle's own.
-    if (file.starts_with("/usr/") || file.find("/heddle/sim/") != std::string::npos) return;
-    made_.unseen.push_back(file + ":" + std::to_string(line) +
-                           ": warning: heddle does not see what this asm statement reads and writes");
+    // The C library's.
+    if (is_of_system) return;
+    warn(place + "heddle does not see what this asm statement reads and writes");
+  }
+
+  /// What stands between two places of the text, without line markers and comments.
+  std::string words(size_t first, size_t last) const {
+    std::string made;
+    for (size_t n = first; n < last; ++n) {
+      if (n != first && tokens_[n - 1].end != tokens_[n].begin) made += ' ';
+      made += tokens_.text_of(n);
+    }
+    return made;
+  }
+
+  /// What stands behind the text of an asm statement, from its first ':' to the bracket that closes it.
+  asm_statement taken_apart(std::string text, size_t at, size_t close) const {
+    asm_statement made;
+    made.text = std::move(text);
+    constexpr size_t clobbers = 3;
+    for (size_t section = 0; at < close;) {
+      if (tokens_.is(at, ":")) {
+        if (++section == 2) made.outputs = made.operands.size();
+        ++at;
+      } else if (tokens_.is(at, ",")) {
+        ++at;
+      } else if (section >= clobbers) {
+        made.orders_memory = made.orders_memory || tokens_.is(at, "\"memory\"");
+        ++at;
+      } else {
+        asm_operand one;
+        if (tokens_.is(at, "[") && tokens_.match(at) != token_list::none) {
+          one.name = words(at + 1, tokens_.match(at));
+          at = tokens_.match(at) + 1;
+        }
+        while (at < close && tokens_[at].kind == token_kind::literal)
+          one.constraint += content_of(tokens_.text_of(at++));
+        if (tokens_.is(at, "(") && tokens_.match(at) != token_list::none) {
+          one.expression = words(at + 1, tokens_.match(at));
+          at = tokens_.match(at) + 1;
+        } else {
+          ++at;  // no asm statement that a compiler takes
+        }
+        made.operands.push_back(std::move(one));
+      }
+      if (section == 1) made.outputs = made.operands.size();
+    }
+    return made;
+  }
+
+  /// Once for each line: what a macro makes there of one statement are many.
+  void warn(std::string text) {
+    if (std::find(made_.unseen.begin(), made_.unseen.end(), text) == made_.unseen.end())
+      made_.unseen.push_back(std::move(text));
   }
 
   /// Of a string literal; what its escapes of one letter mean.

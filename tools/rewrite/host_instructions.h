@@ -20,6 +20,7 @@ struct host_instructions {
 ///   lfence                            a fence that acquires
 ///   sfence                            the simulator's sfence (sim/runtime/calls.h)
 ///   _mm_stream_si32() and its like    plain stores
+///   xchg, lock cmpxchg and their like accesses (host_accesses.h)
 host_instructions see_host_instructions(std::string_view preprocessed, bool is_c);
 
 }  // namespace heddle::rewrite

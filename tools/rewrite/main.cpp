@@ -18,6 +18,7 @@
 #include "host_instructions.h"
 #include "rewrite.h"
 #include "sections.h"
+#include "thread_locals.h"
 
 namespace {
 
@@ -71,11 +72,43 @@ bool write(const std::string& file, const std::string& text) {
   return false;
 }
 
-int see_host(const std::string& language, const std::string& from, const std::string& to) {
+/// Compiles FROM to OBJECT by the command, which names neither, so that each host thread has its own thread-local variables.
+int compile_with_thread_locals(std::vector<std::string> command, const std::string& from, const std::string& object) {
+  const std::string made = object + ".s";
+  const std::vector<std::string>& options = heddle::rewrite::options_of_thread_locals();
+  // What is for the assembler, of the words that the compiler gets.
+  std::vector<std::string> assembler = {command.front()};
+  for (const std::string& word : command)
+    if (word.starts_with("-m") || word.starts_with("-Wa,")) assembler.push_back(word);
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), {"-S", from, "-o", made});
+  int status = run(command);
+  if (status == 0 && !write(made, heddle::rewrite::ask_for_thread_locals(content_of(made)))) status = wrong_usage;
+  assembler.insert(assembler.end(), {"-x", "assembler", "-c", made, "-o", object});
+  if (status == 0) status = run(assembler);
+  std::remove(made.c_str());
+  return status;
+}
+int compile_preprocessed(std::vector<std::string> command, const std::string& from, const std::string& object) {
+  if (heddle::rewrite::has_thread_locals(content_of(from)))
+    return compile_with_thread_locals(std::move(command), from, object);
+  command.insert(command.end(), {"-c", from, "-o", object});
+  return run(command);
+}
+
+int compile_host(std::vector<std::string> words) {
+  const std::string language = words[1];
+  const std::string from = words[2];
+  const std::string object = words[3];
+  words.erase(words.begin(), words.begin() + 4);
   const heddle::rewrite::host_instructions made =
       heddle::rewrite::see_host_instructions(content_of(from), language == "c");
   for (const std::string& warning : made.unseen) std::fprintf(stderr, "%s\n", warning.c_str());
-  return write(to, made.text) ? 0 : wrong_usage;
+  const std::string seen = object + (language == "c" ? ".i" : ".ii");
+  if (!write(seen, made.text)) return wrong_usage;
+  const int status = compile_preprocessed(std::move(words), seen, object);
+  std::remove(seen.c_str());
+  return status;
 }
 
 /// A command line that compiles one file, taken apart.
@@ -127,13 +160,13 @@ int main(int argument_count, char** arguments) {
     std::fprintf(
         stderr,
         "usage: heddle-rewrite COMPILER ARGUMENTS...\n       heddle-rewrite --set-apart OBJECT\n       heddle-rewrite "
-        "--host c|c++ FROM TO\n\nThe second has another compiler's object file begin anew with each run. The third has "
-        "the simulator see "
-        "fences of a\npreprocessed source that are instructions.\n");
+        "--host c|c++ FROM OBJECT COMPILER ARGUMENTS...\n\nThe second has another compiler's object file begin anew "
+        "with each run. The third compiles a\npreprocessed source, so that the simulator sees fences that are "
+        "instructions.\n");
     return wrong_usage;
   }
   if (words.size() == 2 && words[0] == "--set-apart") return set_apart(words[1]);
-  if (words.size() == 4 && words[0] == "--host") return see_host(words[1], words[2], words[3]);
+  if (words.size() > 4 && words[0] == "--host") return compile_host(words);
   bool marked = false;
   for (const std::string& word : words) marked = marked || word.starts_with(marker);
   if (!marked) replace_by(words);
@@ -161,10 +194,12 @@ int main(int argument_count, char** arguments) {
   if (!write(rewritten, made.text)) return wrong_usage;
 
   command = what.both;
-  for (const char* word : {"-x", "c++-cpp-output", "-c"}) command.emplace_back(word);
-  command.insert(command.end(), {rewritten, "-o", what.object});
-  if (const int status = run(command); status != 0) return status;
+  for (const char* word : {"-x", "c++-cpp-output"}) command.emplace_back(word);
   // Only looked at: there is no object file.
-  if (std::find(words.begin(), words.end(), "-fsyntax-only") != words.end()) return 0;
+  if (std::find(words.begin(), words.end(), "-fsyntax-only") != words.end()) {
+    command.insert(command.end(), {"-c", rewritten, "-o", what.object});
+    return run(command);
+  }
+  if (const int status = compile_preprocessed(command, rewritten, what.object); status != 0) return status;
   return set_apart(what.object);
 }

@@ -276,7 +276,9 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   std::vector<std::string> words(arguments + std::min(1, argument_count), arguments + argument_count);
   take_call(words, into);
   if (words.empty()) {
-    read.error = "no command; " + shell_word(into.program) + " help lists them";
+    const std::string program = shell_word(into.program);
+    read.error = "no command; " + program + " fuzz tries schedules, " + program + " run takes one, " + program +
+                 " help lists all";
     return read;
   }
 

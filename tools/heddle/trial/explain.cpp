@@ -101,6 +101,9 @@ std::string text_at(const run_record& of, uint32_t number) {
   return number == run_record::none ? std::string() : of.texts[number];
 }
 
+/// What is longer than a word has no value but a digest, of addresses too.
+bool tells_value(const run_record::step& one) { return one.has_value && one.size_bytes <= sizeof one.value; }
+
 /// Whether it is the same step of two runs.
 bool alike(const run_record& one, const run_record::step& here, const run_record& other,
            const run_record::step& there) {
@@ -112,7 +115,7 @@ bool alike(const run_record& one, const run_record::step& here, const run_record
   const std::string place = text_at(one, here.place);
   const std::string other_place = text_at(other, there.place);
   if (place != other_place && !(is_bare_address(place) && is_bare_address(other_place))) return false;
-  return !here.has_value || here.value == there.value || (may_be_address(here.value) && may_be_address(there.value));
+  return !tells_value(here) || here.value == there.value || (may_be_address(here.value) && may_be_address(there.value));
 }
 
 std::string step_line(const run_record& of, const place_names& names, size_t index, const char* mark,
@@ -124,9 +127,11 @@ std::string step_line(const run_record& of, const place_names& names, size_t ind
   // Addresses differ from process to process, and a finding is to read the same in each.
   if (one.place != run_record::none && !is_bare_address(of.texts[one.place]))
     text += " of " + names.name_of(of.texts[one.place]);
-  if (one.has_value && may_be_address(one.value)) {
+  if (!tells_value(one)) {
+    // nothing that a reader could compare
+  } else if (may_be_address(one.value)) {
     text += " = an address";
-  } else if (one.has_value) {
+  } else {
     char digits[24];
     std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(one.value));
     const std::string name = one.values == run_record::none ? "" : of.enumerations[one.values].name_of(one.value);

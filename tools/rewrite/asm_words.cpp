@@ -1,0 +1,67 @@
+#include "asm_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace heddle::rewrite {
+
+char register_of(std::string_view word, size_t& size_bytes) {
+  if (!word.starts_with("%%")) return 0;
+  word.remove_prefix(2);
+  const bool wide = word.starts_with('r') || word.starts_with('e');
+  if (word.size() == 3 && wide && word[2] == 'x') {
+    size_bytes = word[0] == 'r' ? 8 : 4;
+    return known_registers.find(word[1]) == std::string_view::npos ? char{0} : word[1];
+  }
+  if (word.size() != 2 || known_registers.find(word[0]) == std::string_view::npos) return 0;
+  if (word[1] != 'l' && word[1] != 'x') return 0;
+  size_bytes = word[1] == 'l' ? 1 : 2;
+  return word[0];
+}
+
+std::vector<std::string> divided(std::string_view text, char at) {
+  std::vector<std::string> made;
+  int depth = 0;
+  std::string word;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == at && depth == 0)
+      made.push_back(std::exchange(word, {}));
+    else if (c != ' ' || !word.empty())
+      word += c;
+  }
+  made.push_back(word);
+  for (std::string& each : made)
+    while (!each.empty() && each.back() == ' ') each.pop_back();
+  return made;
+}
+
+bool is_named(std::string_view name, std::string_view lower) {
+  return !name.empty() && std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
+                                     [](unsigned char a, char b) { return std::tolower(a) == b; });
+}
+
+std::string condition_of(std::string_view name) {
+  constexpr std::string_view less = "(heddle_sf != heddle_of)";
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> all = {
+      {{"z", "heddle_zf"},
+       {"e", "heddle_zf"},
+       {"nz", "!heddle_zf"},
+       {"ne", "!heddle_zf"},
+       {"c", "heddle_cf"},
+       {"b", "heddle_cf"},
+       {"nc", "!heddle_cf"},
+       {"ae", "!heddle_cf"},
+       {"s", "heddle_sf"},
+       {"ns", "!heddle_sf"},
+       {"l", less},
+       {"ge", "(heddle_sf == heddle_of)"},
+       {"le", "(heddle_zf || heddle_sf != heddle_of)"},
+       {"g", "(!heddle_zf && heddle_sf == heddle_of)"}}};
+  const auto* const found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == name; });
+  return found == all.end() ? std::string() : std::string(found->second);
+}
+
+}  // namespace heddle::rewrite
