@@ -2,7 +2,7 @@
 // of no effect, and in a source for the GPU the rewriter reads them (tools/rewrite/).
 #pragma once
 
-#if !defined(__CUDACC__) && !defined(__HIPCC__)
+#if !defined(__CUDACC__) && !defined(__HIPCC__) && !defined(HEDDLE_REWRITTEN)
 #define __device__
 #define __global__
 #define __shared__

@@ -530,7 +530,7 @@ void forks(const heddle::parameters&) {
 }
 void handles_signals(const heddle::parameters&) {
   in_main([](uint32_t*) {
-    std::signal(SIGUSR1, SIG_IGN);  // HERE handles_signals
+    std::signal(SIGALRM, SIG_IGN);  // HERE handles_signals
   });
 }
 void sets_an_alarm(const heddle::parameters&) {

@@ -129,6 +129,8 @@ bool take_apart(const std::vector<std::string>& words, compilation& found) {
       found.scenario = word.substr(marker.size());
       std::erase(found.scenario, '"');
       std::erase(found.scenario, '\\');
+      // Keeps the words that are read here from being defined away (sim/compat/host_sources.h).
+      found.preprocessor.emplace_back("-DHEDDLE_REWRITTEN=1");
     } else if (word == "-MD" || word == "-MMD" || word == "-MP") {
       found.preprocessor.push_back(word);
     } else if ((word == "-MF" || word == "-MT" || word == "-MQ" || word == "-include" || word == "-isystem" ||
