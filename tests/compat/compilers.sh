@@ -430,6 +430,6 @@ expect 'heddle cc: cannot read nowhere.c' "$heddle" cc nowhere.c
 expect 'heddle cuda: -o needs a value' "$heddle" cuda kernel.cu -o
 expect 'heddle cuda: .* is heddle nvcc that makes C\+\+ of PTX' "$heddle" cuda kernels.ptx
 expect 'wrong.cc:1:.*was not declared' sh -c "printf 'int f() { return g(); }' >wrong.cc; '$heddle' c++ -c wrong.cc"
-expect "undefined reference to .launch" "$heddle" c++ host.o -o half
+expect 'undefined (reference to|symbol:) .?launch' "$heddle" c++ host.o -o half
 printf 'version:\n\t$(NVCC) --version\n' >by_nvcc
 expect 'release 12.8' make -s -f by_nvcc NVCC="$heddle cuda"
