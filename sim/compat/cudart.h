@@ -5,6 +5,7 @@
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
 
+// NOLINTBEGIN(modernize-macro-to-enum): as those of cuda.h and hip.h
 #define HEDDLE_GPU_PREFIX simulated
 #define HEDDLE_GPU_VERSION 13000
 #define HEDDLE_GPU_ATTRIBUTE(name) simulatedDevAttr##name
@@ -14,5 +15,6 @@
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
 #define HEDDLE_GPU_STAGES true
+// NOLINTEND(modernize-macro-to-enum)
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>

@@ -223,7 +223,8 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(IpcCloseMemHandle)(void*) { return HEDDLE_
 inline HEDDLE_GPU(Error_t)
     HEDDLE_GPU(IpcGetEventHandle)(HEDDLE_GPU(IpcEventHandle_t) * handle, HEDDLE_GPU(Event_t) event) {
   *handle = {};
-  __builtin_memcpy(handle->reserved, &event, sizeof event);
+  __builtin_memcpy(handle->reserved, &event,
+                   sizeof event);  // NOLINT(bugprone-sizeof-expression): the event is a pointer
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t)

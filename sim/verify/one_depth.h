@@ -21,7 +21,7 @@ namespace heddle::sim {
 
 /// The run, made below all frames of a search that is called by the caller and has so many bytes in its first frame. `run` must outlive it.
 [[gnu::always_inline]] inline explored_run at_one_depth(const explored_run& run, size_t frame_bytes) {
-  constexpr uintptr_t frames_bytes = 32 * 1024;
+  constexpr uintptr_t frames_bytes = uintptr_t{32} * 1024;
   constexpr uintptr_t page_bytes = 4096;
   const uintptr_t address =
       (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - frame_bytes - frames_bytes) / page_bytes * page_bytes;

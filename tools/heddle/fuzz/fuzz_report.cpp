@@ -35,7 +35,7 @@ fuzz_table::fuzz_table(const std::vector<std::pair<const scenario*, scheduler::v
               {.title = "per s", .side = table::align::right},
               {.title = ""}}),
       quiet_(quiet) {
-  constexpr size_t verdict_width = 9, rate_width = 6, end_width = 5, gaps = 5 * 2, name_min = 8;
+  constexpr size_t verdict_width = 9, rate_width = 6, end_width = 5, gaps = size_t{5} * 2, name_min = 8;
   size_t name = name_min, expected = name_min;
   for (const auto& [tested, wanted] : chosen) {
     name = std::max(name, scheduler::printable(tested->name).size());
