@@ -308,7 +308,7 @@ TEST(verdicts, the_budget_is_more_for_many_lanes) {
   const auto work = [](uint32_t waves) {
     return [waves] {
       device on;
-      auto* const words = on.allocate_device<uint32_t>(waves * 32, "words");
+      auto* const words = on.allocate_device<uint32_t>(size_t{waves} * 32, "words");
       on.launch({.waves = waves, .lanes = 32}, [words] {
         // No state comes back.
         for (uint32_t n = 0; n < 12; ++n)
