@@ -188,13 +188,9 @@ void end_program() {
   end_program_values();
   lane& self = caller_lane("end_program");
   const entered inside(self);
-  execution& here = *execution::instance;
-  here.finish_plain_store(self, __builtin_frame_address(0));
+  execution::instance->finish_plain_store(self, __builtin_frame_address(0));
   // The others may come this far or further. Where plain accesses are no scheduling points this alone has them race with what this thread did last.
-  if (any_other_host(self)) {
-    here.step(self, make_operation(heddle::sim::operation_kind::query, nullptr, 0, from));
-    here.performed(self, 0);
-  }
+  take_turn_among_hosts(self, from);
   end_other_hosts(self);
 }
 

@@ -325,8 +325,6 @@ ROCM_PATH, HIP_PATH, HIPCXX and CUDACXX. Where there is nvcc, its folder stays
 that of CUDA. A program that the build itself runs, as one that writes a source,
 runs as itself (HEDDLE_AS=itself).
 
-  heddle build cmake -B build && cmake --build build
-
 Take a clean tree: objects that are there were compiled otherwise. A compiler
 that is called by its whole path stays itself. The exit status is the command's.
 
