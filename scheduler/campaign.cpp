@@ -115,6 +115,7 @@ void campaign_result::add(campaign_result part) {
   library_steps += part.library_steps;
   choices += part.choices;
   for (const auto& [what, count] : part.excused) excused[what] += count;
+  seen.add(part.seen);
   digest += part.digest;
   seconds = std::max(seconds, part.seconds);
   for (finding& each : part.findings) {
@@ -152,6 +153,11 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     for (const auto& [what, count] : result.excused) so_far.excused[what] += count;
     so_far.choices += choices.recorded().size();
     so_far.digest += of_run.value();
+    if (result.behaviour != 0) {
+      digest of_behaviour;
+      of_behaviour.add(result.behaviour, static_cast<uint64_t>(result.outcome));
+      so_far.seen.add(of_behaviour.value(), seed);
+    }
     so_far.seconds = seconds_since(start);
 
     if (result.outcome != verdict::ok) {

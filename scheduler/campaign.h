@@ -1,6 +1,7 @@
 // A campaign: one program under a range of seeds, its findings grouped and the first of each group explained.
 #pragma once
 
+#include <heddle/scheduler/behaviours.h>
 #include <heddle/scheduler/choice.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/scheduler/trace.h>
@@ -32,6 +33,9 @@ struct run_result {
   bool abandoned = false;      ///< it was stopped before its end, and says nothing
   uint64_t library_steps = 0;  ///< of the steps, plain accesses to the C++ heap: containers, strings and what they hold
   std::map<std::string, uint64_t> excused = {};  ///< races that were left alone, by what excuses them
+  /// What the actors of the run did and found, whatever came of it: runs that differ only in an order that none of them notices have the same number.
+  /// 0: it was not looked at.
+  uint64_t behaviour = 0;
 };
 
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
@@ -71,6 +75,7 @@ struct campaign_result {
   uint64_t library_steps = 0;                    ///< likewise, run_result::library_steps
   uint64_t choices = 0;                          ///< in all of them; 0 means that nothing was ever left open
   std::map<std::string, uint64_t> excused = {};  ///< likewise, run_result::excused
+  behaviours seen = {};                          ///< of runs that tell theirs
   /// Of each seed with the digest of its run. A sum, so that parts of a campaign may be added up in any order.
   uint64_t digest = 0;
   double seconds = 0;

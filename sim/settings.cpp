@@ -154,6 +154,8 @@ std::vector<parameter> machine_parameters() {
       parameter::number(
           "starvation", 0, 0, 1000000, "",
           "how often a lane that waits may be passed over before that is a verdict; 0: as often as it comes"),
+      parameter::one_of("behaviours", "off", {"off", "count"},
+                        "whether fuzz counts in how many different ways the program has run; changes no run"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
       parameter::one_of("races", "end", {"end", "weigh", "count", "relaxed"},
@@ -305,7 +307,8 @@ settings settings::from(const parameters& values) {
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");
   read.early_timeouts = values.text("timeouts") == "any";
-  read.starvation = values.count("starvation");
+  read.watch.starvation = values.count("starvation");
+  read.watch.behaviour = values.text("behaviours") == "count";
   // Where each race ends its run, no lane can see the order of accesses that do not race.
   const bool checked = read.fidelity == fidelity::scoped && read.races_end();
   const std::string& points = values.text("points");

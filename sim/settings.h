@@ -147,6 +147,12 @@ struct host_settings {
   host_functions functions = host_functions::any;
 };
 
+/// What is looked for in a run, beside what ends it anyway.
+struct watch_settings {
+  uint32_t starvation = 0;  ///< times that a lane may be passed over in one wait; 0: as often as it comes
+  bool behaviour = false;   ///< what lanes did and found is told as a number
+};
+
 struct settings {
   static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
@@ -187,9 +193,9 @@ struct settings {
   uint32_t evictions_early = 0;  ///< in a run, by a choice, of what has not had its turn
   bool lifts_places = true;      ///< a hang for want of places is tried on a device that has enough of them
   uint64_t budget = 0;           ///< steps before the fair tail begins, and again before the run is given up
-  uint32_t starvation = 0;       ///< times that a lane may be passed over in one wait; 0: as often as it comes
-  uint32_t wakes = 0;            ///< times that a wait may end although nothing changed
-  bool early_timeouts = false;   ///< time passes for what waits for it although others can go on
+  watch_settings watch;
+  uint32_t wakes = 0;           ///< times that a wait may end although nothing changed
+  bool early_timeouts = false;  ///< time passes for what waits for it although others can go on
   plain_points points = plain_points::all;
   size_t stack_bytes = 0;       ///< of a lane
   size_t host_stack_bytes = 0;  ///< of a host thread

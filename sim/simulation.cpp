@@ -69,6 +69,7 @@ const outcome& simulation::run(const parameters& values, const std::function<voi
   told.library_steps = core.history.library_steps;
   told.switches = core.history.switches;
   told.digest = core.history.digest.value();
+  told.behaviour = core.observers.behaviour.on() ? core.observers.behaviour.value() : 0;
   told.stopped_by_source = core.choices.stopped;
   if (!core.ending.is_plain() || core.observers.recorder != nullptr) [[unlikely]] {
     parts_->tells_more = parts_->had_finding = true;

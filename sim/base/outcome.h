@@ -62,6 +62,7 @@ struct outcome {
   /// only in which waves wait, and how many.
   std::string hang;
   uint64_t digest = 0;
+  uint64_t behaviour = 0;          ///< what its lanes did and found (observe/behaviour.h); 0: it was not looked at
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
 };
 

@@ -157,7 +157,19 @@ void run_core::observe(lane& self, uint64_t value) {
   }
   if (observers.starvation.on()) observers.starvation.performed(self);
   if (observers.headway.on()) observers.headway.performed(self, value);
+  if (observers.behaviour.on()) note_behaviour(self, value);
   if (observers.tells_steps) choices.source->performed(look_at(self));
+}
+
+// As add_to_digest() of the operation. What plain accesses find on the C++ heap and on stacks may be what an earlier run has left there.
+void run_core::note_behaviour(const lane& self, uint64_t value) {
+  const operation& done = self.pending;
+  if (done.address == nullptr) return observers.behaviour.performed(self, 0, value);
+  const bool plain = done.kind == operation_kind::plain_load || done.kind == operation_kind::plain_store;
+  const uint64_t where = map.heap.contains(done.address) ? memory_map::in_heap(map.heap.offset_of(done.address))
+                                                         : map.stable(done.address);
+  if (plain && (where == memory_map::unstable || map.is_on_host_stack(done.address))) return;
+  observers.behaviour.performed(self, where, done.size_bytes <= sizeof value ? map.stable_value(value) : 0);
 }
 
 void run_core::note_frame(const void* address) {
@@ -268,7 +280,8 @@ void run_core::check_invariants() const {
   must_hold(ending.ended_by == nullptr, "ending: a run that goes on has been ended by nothing");
   must_hold(ending.verdict == scheduler::verdict::ok, "ending: a run that goes on has no verdict");
   must_hold(!observers.records || observers.recorder != nullptr, "observers: a record is made of a recorded run");
-  must_hold(observers.on || (observers.recorder == nullptr && !observers.tells_steps && !observers.headway.on()),
+  must_hold(observers.on || (observers.recorder == nullptr && !observers.tells_steps && !observers.headway.on() &&
+                             !observers.behaviour.on()),
             "observers: what looks on is told");
   must_hold(!link_delivers || machine.fidelity == fidelity::link, "memory: only a link delivers");
   must_hold((late == nullptr) <= (machine.fidelity == fidelity::interleaving), "memory: a weak memory is there");

@@ -65,6 +65,7 @@ struct run_core {
     issues.reset(waves_step(), machine.partings);
     stack.task = nullptr;
     observers.headway.reset(source.looks_at_headway());
+    observers.behaviour.reset(machine.watch.behaviour);
     observers.tells_steps = source.looks_at_steps();
     if (!hidden.empty()) [[unlikely]]
       hidden.clear();
@@ -249,6 +250,7 @@ struct run_core {
   [[gnu::noinline]] void performed_elsewhere(lane& self, uint64_t value) { performed(self, value); }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   void observe(lane& self, uint64_t value);
+  void note_behaviour(const lane& self, uint64_t value);
   /// Of an address on a stack: which frame it lies in, for the recorder.
   void note_frame(const void* address);
   [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);

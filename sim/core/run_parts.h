@@ -6,6 +6,7 @@
 #include <heddle/scheduler/verdict.h>
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/machine/lane.h>
+#include <heddle/sim/observe/behaviour.h>
 #include <heddle/sim/observe/headway.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/observe/starvation.h>
@@ -146,18 +147,21 @@ struct root_stack {
   }
 };
 
-// What observes a run and changes nothing of it: the recorder, and the watches for starvation, requests and headway.
+// What observes a run and changes nothing of it: the recorder, and the watches for starvation, requests, headway and behaviour.
 
 struct observers {
   std::unique_ptr<sim::recorder> recorder;
   starvation_watch starvation;
   request_watch requests;
   headway_watch headway;
+  behaviour_watch behaviour;
   bool records = false;      ///< the run's record is asked for; then it holds waits, too
   bool tells_steps = false;  ///< the strategy is told of each
   bool on = false;           ///< any of them
 
-  void look_whether_on() { on = recorder != nullptr || starvation.on() || headway.on() || tells_steps; }
+  void look_whether_on() {
+    on = recorder != nullptr || starvation.on() || headway.on() || behaviour.on() || tells_steps;
+  }
 };
 
 // How a run ends: its verdict, and what is told of it.

@@ -41,10 +41,10 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
     forget_rest();
   else if (!hosts_.empty()) [[unlikely]]
     hosts_.clear();
-  if (explain || core_.machine.starvation != 0) [[unlikely]] {
+  if (explain || core_.machine.watch.starvation != 0) [[unlikely]] {
     if (explain) core_.observers.recorder = std::make_unique<recorder>();
-    core_.observers.starvation.reset(core_.machine.starvation);
-    core_.observers.requests.reset(core_.machine.starvation);
+    core_.observers.starvation.reset(core_.machine.watch.starvation);
+    core_.observers.requests.reset(core_.machine.watch.starvation);
   }
   core_.observers.look_whether_on();
   races_.reset();
@@ -60,8 +60,8 @@ void machine_parts::take_settings(const parameters& values) {
   core_.allowed = {.late = machine.late, .spurious = machine.spurious, .wakes = machine.wakes};
   link_ = nullptr;  // it is built for one set of them
   core_.map.take_stacks(machine.stack_bytes, machine.host_stack_bytes);
-  core_.observers.starvation.reset(machine.starvation);
-  core_.observers.requests.reset(machine.starvation);
+  core_.observers.starvation.reset(machine.watch.starvation);
+  core_.observers.requests.reset(machine.watch.starvation);
   launches_.take_settings(drives_);
   forget_rest();
 }

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <random>
+
 namespace heddle::scheduler {
 namespace {
 
@@ -279,6 +283,69 @@ TEST(campaign, a_repetition_with_another_digest_is_not_the_same_run) {
   const campaign_result result = run_campaign({.schedules = 2}, deciding, counting);
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_NE(result.findings.front().not_reproducible.find("the steps do not"), std::string::npos);
+}
+
+// -- behaviours ---------------------------------------------------------------------------------------------------------------------
+
+TEST(behaviours, of_parts_add_up_in_any_order) {
+  behaviours whole, first, second;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const uint64_t behaviour = seed % 7 + (seed == 60 ? 100 : 0);
+    whole.add(behaviour, seed);
+    (seed % 3 == 0 ? first : second).add(behaviour, seed);
+  }
+  behaviours forth = first, back = second;
+  forth.add(second);
+  back.add(first);
+  for (const behaviours& each : {whole, forth, back}) {
+    EXPECT_EQ(each.count(), 8u);
+    EXPECT_EQ(each.last_new(), 60u);
+    EXPECT_EQ(each.chance_of_new(1, 100), whole.chance_of_new(1, 100));
+    EXPECT_FALSE(each.more());
+  }
+}
+
+TEST(behaviours, beyond_what_is_told_apart_are_said_to_be_there) {
+  behaviours many;
+  for (uint64_t seed = 1; seed <= behaviours::most; ++seed) many.add(seed, seed);
+  EXPECT_FALSE(many.more());
+  many.add(1, behaviours::most + 1);
+  EXPECT_FALSE(many.more());
+  many.add(behaviours::most + 5, behaviours::most + 2);
+  EXPECT_TRUE(many.more());
+  EXPECT_EQ(many.count(), behaviours::most);
+  EXPECT_EQ(many.chance_of_new(1, behaviours::most + 2), 1);
+}
+
+// The chance that is told is to be below the true one in one campaign of twenty at most.
+TEST(behaviours, that_are_still_to_come_are_bounded) {
+  constexpr uint64_t seed = 20261129;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 drawn(seed);
+  // Behaviour n has a chance of 2^-(n+1).
+  for (const uint64_t runs : {40U, 400U, 4000U}) {
+    int below = 0;
+    double sum = 0;
+    constexpr int campaigns = 400;
+    for (int n = 0; n < campaigns; ++n) {
+      behaviours seen;
+      double unseen = 1;
+      for (uint64_t run = 0; run < runs; ++run) {
+        const auto behaviour = static_cast<uint64_t>(std::countl_zero(drawn() | 1));
+        const uint64_t before = seen.count();
+        seen.add(behaviour, 7 + run);
+        if (seen.count() != before) unseen -= std::ldexp(1.0, -static_cast<int>(behaviour) - 1);
+      }
+      const double told = seen.chance_of_new(7, runs);
+      below += told < unseen ? 1 : 0;
+      sum += told;
+    }
+    EXPECT_LE(below, campaigns / 20) << runs;
+    EXPECT_LT(sum / campaigns, 12.0 / static_cast<double>(runs) + 0.02) << "of use, too: " << runs;
+  }
+  behaviours each_its_own;
+  for (uint64_t run = 1; run <= 100; ++run) each_its_own.add(run, run);
+  EXPECT_EQ(each_its_own.chance_of_new(1, 100), 1);
 }
 
 }  // namespace

@@ -95,8 +95,10 @@ fs::path written_journal(const temporary_folder& folder) {
   part.findings[0].first.where = "a.cpp:1";
   part.findings[0].first.seed = 12;
   part.findings[0].count = 4;
+  part.seen.add(~uint64_t{0}, 12);
   EXPECT_EQ(writing.add("port.echo", {11, 10}, part, 0.5).value_or(""), "");
   part.findings[0].first.seed = 2;
+  part.seen.add(5, 13);
   EXPECT_EQ(writing.add("port.echo", {1, 10}, part, 0.7).value_or(""), "");
   return file;
 }
@@ -117,6 +119,9 @@ TEST(a_journal, says_what_was_written) {
   ASSERT_EQ(known.sum.findings.size(), 1u);
   EXPECT_EQ(known.sum.findings[0].first.seed, 2u);
   EXPECT_EQ(known.sum.findings[0].count, 8u);
+  ASSERT_EQ(known.sum.seen.count(), 2u);
+  EXPECT_EQ(known.sum.seen.all().at(~uint64_t{0}).runs, 2u);
+  EXPECT_EQ(known.sum.seen.last_new(), 13u);
 }
 
 TEST(a_journal, may_end_anywhere_behind_its_first_line) {

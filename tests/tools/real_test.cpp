@@ -100,6 +100,41 @@ TEST_F(real_command, fuzz_tells_how_long_calls_take_and_that_it_is_a_model) {
             std::string::npos);
 }
 
+TEST_F(real_command, behaviours_are_the_same_by_any_number_of_jobs_and_where_a_campaign_goes_on) {
+  const std::vector<std::string> words = {"port.echo", "--set",   "waves=2",     "--set", "lanes=1",
+                                          "--set",     "ports=1", "--schedules", "1500",  "--behaviours"};
+  const auto counted = [&](const std::vector<std::string>& more, bool as_asked = true) {
+    std::vector<std::string> all = {REAL_HEDDLE, "fuzz", "--json"};
+    if (as_asked) all.insert(all.end(), words.begin(), words.end());
+    all.insert(all.end(), more.begin(), more.end());
+    const ended_process ended = run_process(all);
+    return nlohmann::json::parse(ended.out)["scenarios"][0];
+  };
+  const nlohmann::json one = counted({});
+  EXPECT_EQ(one["verdict"], "ok") << one;
+  EXPECT_GT(one["behaviours"]["count"], 20) << one;
+  EXPECT_LT(one["behaviours"]["count"], 1000) << one;
+  EXPECT_LT(one["behaviours"]["chance_of_new_at_most"], 0.9) << one;
+  EXPECT_EQ(counted({"--jobs", "3"})["behaviours"], one["behaviours"]);
+  const temporary_folder folder;
+  const std::string out = folder.path().string();
+  EXPECT_EQ(counted({"--out", out})["behaviours"], one["behaviours"]);
+  EXPECT_EQ(counted({"--resume", out}, false)["behaviours"], one["behaviours"]);
+  EXPECT_TRUE(fuzzed("port.echo", "50")["behaviours"].is_null());
+  const ended_process in_words =
+      run_process({REAL_HEDDLE, "fuzz", "offload.single", "--schedules", "30", "--behaviours"});
+  EXPECT_NE(in_words.out.find(" behaviours in 30 schedules, none new in the last "), std::string::npos) << in_words.out;
+}
+
+TEST_F(real_command, a_finding_says_nothing_of_behaviours_that_are_counted) {
+  const auto token_of = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {REAL_HEDDLE, "fuzz", "zoo.crossed-calls", "--schedules", "300", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run_process(words).out)["scenarios"][0]["findings"].at(0)["token"];
+  };
+  EXPECT_EQ(token_of({"--behaviours"}), token_of({}));
+}
+
 TEST_F(real_command, a_setting_without_effect_is_refused_and_with_one_is_taken) {
   const ended_process refused = run_process({REAL_HEDDLE, "fuzz", "port.echo", "--set", "link.wc=on"});
   EXPECT_EQ(refused.status, 2);

@@ -45,6 +45,7 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   command.add_flag("--stop-at-first", into.tells.stop_at_first);
   command.add_option("--junit", into.junit_file);
   command.add_flag("--prove-if-small", into.prove_if_small);
+  command.add_flag("--behaviours", into.tells.behaviours)->excludes(resume);
   command.add_flag("--show-output", into.tells.output);
   command.add_flag("--json", into.json);
 }

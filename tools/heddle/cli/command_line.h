@@ -48,6 +48,7 @@ struct telling {
   bool tokens = false;         ///< also the tokens of findings
   bool stop_at_first = false;  ///< no schedule more behind a finding that was not expected
   std::string word;            ///< only scenarios with this in their name; empty: all
+  bool behaviours = false;     ///< fuzz: in how many different ways the program has run
   bool output = false;         ///< fuzz: what code under test prints, of every schedule
   bool only_settings = false;  ///< list: the settings of the machine, by groups
 };

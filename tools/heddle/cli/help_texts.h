@@ -60,6 +60,8 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --resume DIR      go on with the campaign of DIR, which was ended at any
                     moment, with what it was asked for; a shard names itself by
                     --shard
+  --behaviours      count in how many different ways the program has run, and
+                    say how likely one more schedule shows another one
   --prove-if-small  where the schedules found nothing, go through all runs, as
                     verify does, for at most 10 s a scenario: a proof, or what
                     the schedules have missed

@@ -43,6 +43,7 @@ class fuzzer {
              .schedules = asked.schedules,
              .seconds_max = asked.seconds_max,
              .part = asked.part};
+    if (asked.tells.behaviours) plan_.settings.emplace_back("behaviours=count");
   }
 
   /// Checks the input; nothing has run yet. One line when it is wrong.
@@ -153,6 +154,7 @@ class fuzzer {
     if (summary_.not_kept.empty()) summary_.not_kept = campaign.not_kept();
     trial made = campaign.take();
     if (made.runs.schedules == 0) return;  // interrupted before it began
+    made.first_seed = seeds.first;
     // Where schedules stand still, each would have to be waited for.
     if (!interrupt_flag() && made.stood_still == 0 && tells_latencies(asked_, summary_.chosen))
       made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);

@@ -95,6 +95,31 @@ void print_latencies(const fuzz_summary& summary) {
   std::cout << "  (the simulator's model of latency, and no measurement: docs/latency.md)\n";
 }
 
+/// "0.06 %"; a chance below one in a million in words of its own.
+std::string percent(double chance) {
+  char text[32];
+  const double shown = chance * 100;
+  std::snprintf(text, sizeof text, shown >= 10 ? "%.0f %%" : shown >= 1 ? "%.1f %%" : "%.2g %%", shown);
+  return text;
+}
+
+void print_behaviours(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials) {
+    const scheduler::behaviours& seen = each.runs.seen;
+    if (!seen.any()) continue;
+    const uint64_t quiet = each.first_seed + each.runs.schedules - 1 - seen.last_new();
+    std::cout << '\n'
+              << scheduler::printable(each.tested->name) << ": " << (seen.more() ? "more than " : "")
+              << grouped(seen.count()) << (seen.count() == 1 ? " behaviour in " : " behaviours in ")
+              << grouped(each.runs.schedules) << " schedules";
+    if (!seen.more())
+      std::cout << ", none new in the last " << grouped(quiet)
+                << ";\n  one more schedule shows a new one with a chance of at most "
+                << percent(seen.chance_of_new(each.first_seed, each.runs.schedules)) << " (at 95 %)";
+    std::cout << '\n';
+  }
+}
+
 void print_warnings(const fuzz_summary& summary, bool in_full) {
   for (const trial& each : summary.trials)
     if (each.stood_still >= stuck_runs_max)
@@ -317,6 +342,7 @@ bool tells_latencies(const invocation& asked, size_t chosen) {
 void print_text(const fuzz_summary& summary, const invocation& asked) {
   const size_t expected = print_expected(summary, asked);
   if (tells_latencies(asked, summary.chosen)) print_latencies(summary);
+  print_behaviours(summary);
   print_warnings(summary, asked.tells.verbose);
   print_complaints(summary);
   print_excused(summary);

@@ -53,6 +53,14 @@ json to_json(const call_latency& of) {
           {"longest_us", of.longest_ns / ns_per_us}};
 }
 
+json to_json(const scheduler::behaviours& seen, uint64_t first_seed, uint64_t schedules) {
+  if (!seen.any()) return nullptr;
+  return {{"count", seen.count()},
+          {"more", seen.more()},
+          {"none_new_in_the_last", first_seed + schedules - 1 - seen.last_new()},
+          {"chance_of_new_at_most", seen.chance_of_new(first_seed, schedules)}};
+}
+
 }  // namespace
 
 void print_json(const fuzz_summary& summary) {
@@ -72,6 +80,7 @@ void print_json(const fuzz_summary& summary) {
                       {"excused", each.runs.excused},
                       {"printed_failures", each.printed.count},
                       {"digest", digest_digits(each.runs.digest)},
+                      {"behaviours", to_json(each.runs.seen, each.first_seed, each.runs.schedules)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"proof", each.proof ? proof_to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});

@@ -76,7 +76,8 @@ scheduler::run_result result_of(const sim::outcome& ended) {
           .digest = ended.digest,
           .abandoned = ended.stopped_by_source,
           .library_steps = ended.library_steps,
-          .excused = ended.excused};
+          .excused = ended.excused,
+          .behaviour = ended.behaviour};
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
@@ -93,6 +94,8 @@ scheduler::trace trace_header(const scenario& tested, const parameters& settings
   header.parameters = settings.values();
   // Nearly no run assumes anything, and tokens are long enough.
   std::erase(header.parameters, std::pair<std::string, std::string>("assume", ""));
+  // It changes no run.
+  std::erase_if(header.parameters, [](const auto& each) { return each.first == "behaviours"; });
   header.strategy = strategy;
   return header;
 }

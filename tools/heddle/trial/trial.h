@@ -56,6 +56,7 @@ struct trial {
   const scenario* tested = nullptr;
   scheduler::verdict_set expected = scheduler::verdict::ok;
   scheduler::campaign_result runs;
+  uint64_t first_seed = 1;         ///< of them
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
   uint64_t stood_still = 0;        ///< runs that were ended for that
   complaints printed = {};         ///< by the runs of this process's copies

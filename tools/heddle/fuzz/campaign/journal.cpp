@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/json_number.h>
+#include <heddle/tools/fuzz/campaign/behaviours_json.h>
 #include <heddle/tools/fuzz/campaign/journal.h>
 #include <heddle/tools/process/copied_process.h>
 #include <sys/file.h>
@@ -78,16 +79,18 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
                       {"gist", each.first.gist},
                       {"seed", each.first.seed},
                       {"count", each.count}});
-  return {{"scenario", scenario},
-          {"first", ran.first},
-          {"count", ran.count},
-          {"steps", result.steps},
-          {"library_steps", result.library_steps},
-          {"choices", result.choices},
-          {"excused", result.excused},
-          {"digest", result.digest},
-          {"elapsed", elapsed},
-          {"findings", groups}};
+  json made = {{"scenario", scenario},
+               {"first", ran.first},
+               {"count", ran.count},
+               {"steps", result.steps},
+               {"library_steps", result.library_steps},
+               {"choices", result.choices},
+               {"excused", result.excused},
+               {"digest", result.digest},
+               {"elapsed", elapsed},
+               {"findings", groups}};
+  if (result.seen.any()) made["behaviours"] = json_of(result.seen);
+  return made;
 }
 
 void take_in(const json& line, campaign_record& record) {
@@ -101,6 +104,7 @@ void take_in(const json& line, campaign_record& record) {
   part.excused = line.value("excused", std::map<std::string, uint64_t>{});
   part.digest = whole_number<uint64_t>(line, "digest");
   part.seconds = line.at("elapsed");
+  if (line.contains("behaviours")) part.seen = behaviours_of(line.at("behaviours"));
   for (const json& each : line.at("findings")) {
     scheduler::finding found;
     const auto outcome = scheduler::parse_verdict(each.at("verdict").get<std::string>());

@@ -1,4 +1,5 @@
 #include <heddle/tools/cli/common.h>
+#include <heddle/tools/fuzz/campaign/behaviours_json.h>
 #include <heddle/tools/fuzz/campaign/messages.h>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +76,7 @@ std::string to_text(const piece_done& done) {
                          {"choices", done.result.choices},
                          {"excused", done.result.excused},
                          {"digest", done.result.digest},
+                         {"behaviours", json_of(done.result.seen)},
                          {"seconds", done.result.seconds},
                          {"findings", to_json(done.result.findings)}}));
 }
@@ -104,6 +106,7 @@ piece_done piece_done_of(const std::string& text) {
   done.result.choices = from.at("choices");
   done.result.excused = from.at("excused").get<std::map<std::string, uint64_t>>();
   done.result.digest = from.at("digest");
+  done.result.seen = behaviours_of(from.at("behaviours"));
   done.result.seconds = from.at("seconds");
   done.result.findings = findings_of(from.at("findings"));
   return done;
