@@ -182,6 +182,7 @@ void run_core::observe_change(lane& self, const void* address, size_t size_bytes
   if (observers.recorder) observers.recorder->changed(self, address, size_bytes, true, !map.may_vanish(address));
   if (history.counted == 0) return;
   if (observers.headway.on()) observers.headway.changed(self, address);
+  if (observers.behaviour.on()) observers.behaviour.changed(self, address);
   if (observers.starvation.on()) note_bypass(self);
 }
 

@@ -11,9 +11,9 @@
 
 namespace heddle::sim {
 
-/// Takes the operations of each lane in their order, with what each found or left; between lanes there is no order but that in which they take
-/// mutexes. A look that finds what it found before, in a loop that does nothing but look, is none: how often a lane went round tells nothing.
-/// Costs nothing where it is off.
+/// Takes the operations of each lane in their order, with what each found or left; of the order between lanes that in which they take a mutex, or
+/// change a word by read-modify-writes. A load that finds what the lane has last found or left there is none, and neither is a
+/// read-modify-write that fails as it did before: how often a lane looks before a wait ends tells nothing. Costs nothing where it is off.
 class behaviour_watch {
  public:
   /// A new run.
@@ -26,27 +26,25 @@ class behaviour_watch {
 
   /// The lane has performed its pending operation. `where` and `value`: its location and what it found or stored, as every process would say it.
   void performed(const lane& self, uint64_t where, uint64_t value);
+  /// What it performed has changed memory.
+  void changed(const lane& self, const void* address);
   /// Of the run so far; never 0.
   uint64_t value() const;
 
  private:
-  struct look {
-    uint64_t value = 0;
-    uint64_t stretch = 0;
-  };
   struct known {
     uint64_t name = 0;
     scheduler::digest done;
-    uint64_t stretch = 1;  ///< of nothing but looks
-    std::unordered_map<uint64_t, look> looks;
+    std::unordered_map<const void*, uint64_t> words;  ///< what it has last found or left
+    /// What read-modify-writes have found since it has done anything else that counts, by place and address.
+    std::unordered_map<uint64_t, uint64_t> tries;
   };
-  static bool looks_only(operation_kind kind);
   known& of_lane(const lane& self);
   [[gnu::cold]] void forget();
 
   bool on_ = false;
-  std::vector<known> of_lane_;                       ///< by id
-  std::unordered_map<const void*, uint64_t> taken_;  ///< how often a mutex has been taken
+  std::vector<known> of_lane_;                         ///< by id
+  std::unordered_map<const void*, uint64_t> changes_;  ///< of a word, and how often a mutex has been taken
 };
 
 }  // namespace heddle::sim
