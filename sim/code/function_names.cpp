@@ -60,6 +60,8 @@ std::string name_of_function(Dwarf_Die* die) {
 }
 
 std::string readable_symbol(const std::string& symbol) {
+  // Variables of C, and those of C++ in no namespace, have their own names, of which `i` would be read as a type.
+  if (!symbol.starts_with("_Z")) return symbol;
   int status = 0;
   char* const name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   std::string text = status == 0 ? name : symbol;

@@ -240,9 +240,22 @@ class dynamic_shared_array {
   }
 };
 
-}  // namespace heddle::compat
+/// A `__shared__` variable that is declared outside of functions: each use asks for the block's own. The rewriter has uses as `value_of(name)`, but for
+/// those that look like declarations: they convert.
+template <typename T>
+class block_variable {
+ public:
+  constexpr explicit block_variable(const char* name) : name_(name) {}
+  operator T&() const { return shared_variable<T>(*reinterpret_cast<const char*>(this), name_); }
+  T* operator&() const { return &static_cast<T&>(*this); }
 
-namespace heddle::compat {
+ private:
+  const char* name_;
+};
+template <typename T>
+HEDDLE_COMPAT_INLINE T& value_of(const block_variable<T>& of) {
+  return of;
+}
 
 /// threadIdx.x of a threadIdx that a template was given as it is.
 template <sim::extent sim::grid_position::* Member, unsigned int uint3::* Axis>

@@ -1,11 +1,15 @@
 // Calls of the C and C++ libraries in which host threads wait for notice: condition variables, and futexes, which std::atomic::wait, std::barrier,
 // std::latch, std::counting_semaphore and std::future come to (--wrap). The threads are fibers of one OS thread: the simulator has them wait.
+// Also the other calls of syscall() that are known here.
+#include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/files.h>
 #include <heddle/sim/runtime/moments.h>
 #include <heddle/sim/runtime/mutex_calls.h>
 #include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -154,6 +158,49 @@ bool futex_call(lane& self, const long (&given)[6], long& result, const caller& 
   return true;
 }
 
+/// membarrier(2). The kernel interrupts each thread of the process at some moment of the call, and waits for it: what that thread did before comes
+/// before the end of the call, and what the caller did before the call comes before what that thread does next. Each moment is a step. Threads
+/// that have ended went through the kernel too, which orders them likewise.
+long memory_barrier(lane& self, long command, const caller& from) {
+  constexpr long registrations = MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED |
+                                 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
+  constexpr long of_registered = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+  constexpr long others = MEMBARRIER_CMD_GLOBAL | MEMBARRIER_CMD_GLOBAL_EXPEDITED;
+  uint32_t& registered = execution::instance->hosts().registered_barriers;
+  if (command == MEMBARRIER_CMD_QUERY) return registrations | of_registered | others;
+  const bool is_one = command > 0 && (command & (command - 1)) == 0;
+  if (is_one && (command & registrations) != 0) {
+    registered |= static_cast<uint32_t>(command);
+    return 0;
+  }
+  if (!is_one || (command & (of_registered | others)) == 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  // Its registration is the bit above. Without it a global barrier leaves this process out.
+  const bool reaches = command == MEMBARRIER_CMD_GLOBAL || (registered & command << 1) != 0;
+  if (!reaches && (command & of_registered) != 0) {
+    errno = EPERM;
+    return -1;
+  }
+  fence(memory_order::seq_cst, scope::system, from);
+  if (!reaches || execution::instance->late() == nullptr) return 0;
+  no_state_tells("membarrier: what other threads are about to do, it orders too");
+  const auto& threads = execution::instance->core().threads;
+  for (size_t n = 0; n < threads.waves_used; ++n) {
+    const wave& thread = threads.waves[n];
+    if (!thread.started() || !thread.lanes.front()->is_on_host()) continue;
+    lane* const other = thread.lanes.front();
+    if (other == &self) continue;
+    fence_by(memory_order::seq_cst, scope::system, from, [other](late_memory& late, lane& caller) {
+      late.fence(caller, caller.pending);
+      if (other->state != lane_state::ended) late.order(caller, *other);
+      late.order(*other, caller);
+    });
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace heddle::sim::runtime
 
@@ -230,6 +277,7 @@ long __wrap_syscall(long number, ...) {
                       from);
     }
     if (number == SYS_gettid) return runtime::id_of_thread(*self);
+    if (number == SYS_membarrier) return runtime::memory_barrier(*self, given[0], from);
     long result = 0;
     if (number == SYS_futex) {
       if (runtime::futex_call(*self, given, result, from)) return result;

@@ -28,6 +28,7 @@ struct host_objects {
   std::map<uint32_t, std::vector<std::byte>> in_transfer;
   /// In a search: all that the run has changed outside of its memory, and looks at (outside_calls.h), as a hash.
   uint64_t changed_outside = 0;
+  uint32_t registered_barriers = 0;  ///< commands of membarrier(2) by which the process has registered
   std::byte* bytes_in_transfer(uint32_t lane, size_t size_bytes) {
     std::vector<std::byte>& bytes = in_transfer[lane];
     bytes.resize(size_bytes);
@@ -36,7 +37,7 @@ struct host_objects {
 
   bool empty() const {
     return mutexes.empty() && notices.empty() && threads.empty() && files.empty() && left.empty() &&
-           in_transfer.empty() && changed_outside == 0;
+           in_transfer.empty() && changed_outside == 0 && registered_barriers == 0;
   }
   void clear() {
     mutexes.clear();
@@ -46,10 +47,11 @@ struct host_objects {
     if (!left.empty()) left.clear();
     in_transfer.clear();
     changed_outside = 0;
+    registered_barriers = 0;
   }
   bool visit_state(state_reader& to) const {
-    return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) &&
-           values.visit_state(to);
+    return (registered_barriers == 0 || to.fact(registered_barriers)) && mutexes.visit_state(to) &&
+           notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) && values.visit_state(to);
   }
 };
 

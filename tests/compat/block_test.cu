@@ -126,6 +126,55 @@ TEST(cuda_block, has_dynamic_shared_memory_of_the_size_that_the_launch_names) {
   EXPECT_TRUE(says(small.examples.at(verdict::memory).message, "dynamic shared memory of block"));
 }
 
+extern __shared__ pair pair_of_file;
+__shared__ pair pair_of_file;
+__shared__ int row_of_file[4], count_of_file;
+namespace named {
+__shared__ volatile int flag_of_file;
+}
+
+// Its parameter and the variable in it are its own.
+__device__ int sum_of(const int* row_of_file) {
+  int count_of_file = 0;
+  for (int n = 0; n < 4; ++n) count_of_file += row_of_file[n];
+  return count_of_file;
+}
+template <bool WithBarrier>
+__global__ void use_variables_of_file(int* failures) {
+  if (threadIdx.x == 0) {
+    pair_of_file = {1, static_cast<int>(blockIdx.x)};
+    count_of_file = 0;
+    named::flag_of_file = 5;
+  }
+  row_of_file[threadIdx.x] = 2 * threadIdx.x;
+  if (WithBarrier) __syncthreads();
+  atomicAdd_block(&count_of_file, row_of_file[3 - threadIdx.x]);
+  __syncthreads();
+  if (threadIdx.x == 0) count_of_file += 1;
+  __syncthreads();
+  pair* const both = &pair_of_file;
+  const bool right = pair_of_file.first == 1 && both->second == static_cast<int>(blockIdx.x) && count_of_file == 13 &&
+                     2 * count_of_file == 26 && sum_of(row_of_file) == 12 && named::flag_of_file == 5 &&
+                     sizeof row_of_file == 16 && *row_of_file == 0;
+  if (!right) atomicAdd(failures, 1);
+}
+
+TEST(cuda_block, has_a_copy_of_shared_variables_that_are_declared_outside_of_functions) {
+  const auto with = [](auto kernel) {
+    return [=] {
+      int* failures = on_device<int>(1);
+      cudaMemset(failures, 0, sizeof *failures);
+      kernel<<<2, 4>>>(failures);
+      cudaDeviceSynchronize();
+      SIM_CHECK(*failures == 0);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(use_variables_of_file<true>), 100)));
+  const tally without = scoped().run_many(with(use_variables_of_file<false>), 50);
+  EXPECT_TRUE(always(verdict::race, without));
+  EXPECT_TRUE(says(without.examples.at(verdict::race).message, "_of_file of block "));
+}
+
 __global__ void read_what_nobody_wrote(unsigned* seen) {
   __shared__ unsigned word;
   *seen = word;

@@ -1,4 +1,5 @@
 // Threads of the C and C++ libraries on the host: what they and their locks promise, and what is found where a program asks for more.
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -592,6 +593,34 @@ int locks_crosswise() {
   return 0;
 }
 
+extern "C" {
+int i;  // as a mangled name it would be a type's
+}
+/// The fences of two threads, of which one makes those of both: readers have none. Without a registration the call fails.
+int fences_of_another(bool registered, int barriers) {
+  static std::atomic<int> reads, ends;
+  const auto barrier = [](int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); };
+  if (registered) barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  std::thread reader([] {
+    reads.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (ends.load(std::memory_order_relaxed) == 0) assert(i == 0);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    reads.store(0, std::memory_order_relaxed);
+  });
+  int failed = 0;
+  ends.store(1, std::memory_order_relaxed);
+  if (barriers >= 1) failed += barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+  while (reads.load(std::memory_order_relaxed) != 0) std::this_thread::yield();
+  if (barriers >= 2) failed += barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+  i = 1;
+  reader.join();
+  const int known = barrier(MEMBARRIER_CMD_QUERY);
+  return failed == (registered ? 0 : barriers) && (known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 && barrier(3) == -1
+             ? 0
+             : 1;
+}
+
 // -- what is not simulated ---------------------------------------------------------------------------------------------------------
 
 /// The thread that holds it `ends`, or gives it back.
@@ -709,6 +738,9 @@ constexpr test_case cases[] = {
     {"errno_of_its_own", errno_of_its_own},
     {"ids_of_their_own", ids_of_their_own},
     {"asked_about_processors", asked_about_processors},
+    {"fences_of_another", [] { return fences_of_another(true, 2); }},
+    {"fences_of_another_too_early", [] { return fences_of_another(true, 1); }},
+    {"fences_of_another_unregistered", [] { return fences_of_another(false, 2); }},
     {"joined_by_time", joined_by_time},
     {"shared_pointers", shared_pointers},
     {"notified_of_an_end", notified_of_an_end},

@@ -12,9 +12,10 @@ using namespace heddle::sim::tests;
 
 machine scoped() { return machine({"fidelity=scoped"}); }
 
+// One register in braces is that register.
 __device__ unsigned load_relaxed(const unsigned* address) {
   unsigned value;
-  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  asm volatile("ld.relaxed.sys.global.u32 {%0}, [%1];" : "=r"(value) : "l"(address) : "memory");
   return value;
 }
 

@@ -8,8 +8,6 @@ struct wide {
 __global__ void kernel(wide* at) { cuda::atomic_ref<wide>(*at).load(); }
 #elif defined(MISSING_atomic_of_short)
 __global__ void kernel(short* word) { atomicAdd(word, 1); }
-#elif defined(MISSING_shared_outside)
-__shared__ int tile[32];
 #elif defined(MISSING_asm_that_is_not_simulated)
 __global__ void kernel(float* a) {
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0}, {%0}, {%0}, {%0};" : "+f"(*a));

@@ -2,6 +2,9 @@
 #include <cooperative_groups.h>
 #include <cuComplex.h>
 #include <cuda.h>
+#ifndef __cuda_cuda_h__
+#error NVIDIA's header is known by this name
+#endif
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>

@@ -180,9 +180,6 @@ TEST(rewriter, says_where_and_what_it_does_not_understand) {
   EXPECT_EQ(error_of("# 1 \"a.cu\"\n\nvoid f() { k<<<1, 2; }"),
             "a.cu:2: error: this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call "
             "cudaLaunchKernel");
-  EXPECT_EQ(error_of("# 1 \"a.cu\"\n__shared__ int x;"),
-            "a.cu:1: error: a __shared__ variable outside of functions is not simulated; declare it in the kernel that "
-            "uses it");
   EXPECT_EQ(
       error_of("# 1 \"a.cu\"\nvoid f() {\n__shared__ int x = 1; }"),
       "a.cu:2: error: this __shared__ declaration is not understood; declare one variable, without an initial value");

@@ -121,6 +121,8 @@ std::string emitter::source(const operand& from, const std::string& type) {
 }
 
 std::string emitter::destination(const operand& to, const std::string& type) {
+  // Also `{%r1}` is one register.
+  if (to.is == operand::kind::vector && to.parts.size() == 1) return destination(to.parts[0], type);
   if (to.is != operand::kind::name) wrong("a destination is no register");
   if (to.name == "_") return names_.local(storage_of(type), "sink");
   const symbol known = names_.find(to.name);

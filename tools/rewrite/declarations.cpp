@@ -74,4 +74,25 @@ size_t opened_around(const token_list& tokens, size_t n) {
   return token_list::none;
 }
 
+bool stands_before_values(const token_list& tokens, size_t n) {
+  return tokens.is(n, "return") || tokens.is(n, "else") || tokens.is(n, "do") || tokens.is(n, "case") ||
+         tokens.is(n, "sizeof") || tokens.is(n, "throw");
+}
+
+size_t begin_of_use(const token_list& tokens, size_t n) {
+  const bool is_member =
+      n != 0 && (tokens.is(n - 1, ".") || (n >= 2 && tokens.is(n - 1, ">") && tokens.is(n - 2, "-")));
+  if (is_member || tokens.is(n + 1, "(") || tokens.is(n + 1, "{")) return token_list::none;
+  size_t first = n;
+  while (first >= 2 && tokens.is(first - 1, ":") && tokens.is(first - 2, ":")) {
+    first -= 2;
+    if (first != 0 && tokens.is_identifier(first - 1) && !stands_before_values(tokens, first - 1)) --first;
+  }
+  const bool accessed = tokens.is(n + 1, ".") || (tokens.is(n + 1, "-") && tokens.is(n + 2, ">"));
+  const bool behind_type =
+      first != 0 && ((tokens.is_identifier(first - 1) && !stands_before_values(tokens, first - 1)) ||
+                     tokens.is(first - 1, "*") || tokens.is(first - 1, "&") || tokens.is(first - 1, ">"));
+  return behind_type && !accessed ? token_list::none : first;
+}
+
 }  // namespace heddle::rewrite

@@ -20,4 +20,11 @@ bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<si
 /// The brace that is open at n; none where it is outside of all.
 size_t opened_around(const token_list& tokens, size_t n);
 
+/// Whether token n is a word behind which a value begins.
+bool stands_before_values(const token_list& tokens, size_t n);
+
+/// The first token of the variable that is named at n, which may be qualified; none where that is a member, a call or looks like the declaration of
+/// something of that name.
+size_t begin_of_use(const token_list& tokens, size_t n);
+
 }  // namespace heddle::rewrite

@@ -87,8 +87,8 @@ class rewriter {
         if (first != 0 && tokens_.is(first - 1, "template")) --first;
         if (first >= 2 && tokens_.is(first - 1, ":") && tokens_.is(first - 2, ":")) {
           first -= 2;
-          if (first == 0 ||
-              !(tokens_.is(first - 1, ">") || (tokens_.is_identifier(first - 1) && !is_statement(first - 1))))
+          if (first == 0 || !(tokens_.is(first - 1, ">") ||
+                              (tokens_.is_identifier(first - 1) && !stands_before_values(tokens_, first - 1))))
             return first;
           n = first - 1;
         } else if (first >= 1 && tokens_.is(first - 1, ".")) {
@@ -102,10 +102,6 @@ class rewriter {
         return none;
       }
     }
-  }
-
-  bool is_statement(size_t n) const {
-    return tokens_.is(n, "return") || tokens_.is(n, "else") || tokens_.is(n, "do") || tokens_.is(n, "case");
   }
 
   /// Whether an argument is a list in braces; `open` is the parenthesis.
@@ -154,6 +150,7 @@ class rewriter {
     if (name == "main" && !in_function_[n]) return main_function(n);
     if (name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim") return grid_variable(n);
     if (name == "reinterpret_cast") return cast(n);
+    if (of_blocks_.contains(std::string(name))) return use_of_block(n);
     if (!name.starts_with("__")) return;
     if (name == "__global__") return global(n);
     if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
@@ -295,9 +292,6 @@ class rewriter {
         insert(tokens_[tokens_.match(at + 1)].end, "))");
       }
     }
-    if (!dynamic && !in_function_[n])
-      return wrong(
-          n, "a __shared__ variable outside of functions is not simulated; declare it in the kernel that uses it");
     replace(n, "");
 
     std::vector<size_t> names;
@@ -307,13 +301,18 @@ class rewriter {
     for (const size_t name : names) {
       const std::string known(tokens_.text_of(name));
       const std::string type = "decltype(" + holder + "::" + known + ")";
+      const bool without_length = tokens_.is(name + 1, "[") && tokens_.is(name + 2, "]");
+      if (!in_function_[n] && !(dynamic && without_length)) {
+        references += " " + outside_of_functions(name, type, dynamic);
+        continue;
+      }
       if (!dynamic) {
         const std::string place = holder + "_" + known;
         references += " static char " + place + "; [[maybe_unused]] auto& " + known +
                       " = ::heddle::compat::shared_variable<" + type + ">(" + place + ", \"" + known + "\");";
         continue;
       }
-      if (!tokens_.is(name + 1, "[") || !tokens_.is(name + 2, "]"))
+      if (!without_length)
         return wrong(n, "dynamic shared memory is an array without a length: extern __shared__ T name[]");
       insert(tokens_[name + 1].end, "1");
       if (in_function_[n]) {
@@ -324,6 +323,26 @@ class rewriter {
       }
     }
     insert(tokens_[end].end, references);
+  }
+
+  // A variable of blocks that is declared outside of functions is an object that knows the block's own. Where it is declared extern, other files may
+  // have it too.
+  std::string outside_of_functions(size_t n, const std::string& type, bool is_extern) {
+    const std::string name(tokens_.text_of(n));
+    declares_.insert(n);
+    const std::string object = "const ::heddle::compat::block_variable<" + type + "> " + name;
+    if (is_extern) of_files_.insert(name);
+    of_blocks_.insert(name);
+    if (is_extern) return "extern " + object + ";";
+    return (of_files_.contains(name) ? "" : "[[maybe_unused]] static ") + object + "(\"" + name + "\");";
+  }
+
+  // Each use is an overloaded call, as other things may have that name too.
+  void use_of_block(size_t n) {
+    const size_t first = declares_.contains(n) ? none : begin_of_use(tokens_, n);
+    if (first == none) return;
+    insert(tokens_[first].begin, "::heddle::compat::value_of(");
+    insert(tokens_[n].end, ")");
   }
 
   // -- main() --------------------------------------------------------------------------------------------------------------------------
@@ -351,6 +370,9 @@ class rewriter {
   declared_clusters clusters_;
   std::set<std::pair<std::string, size_t>>
       outside_;  ///< dynamic shared memory that is declared outside of functions, and the brace that is open there
+  std::set<std::string> of_blocks_;  ///< other memory of blocks that is declared outside of functions
+  std::set<std::string> of_files_;   ///< of these, what is declared extern
+  std::set<size_t> declares_;        ///< the tokens that declare it
   std::vector<edit> edits_;
   std::vector<std::string> errors_;
   std::string behind_;

@@ -6,6 +6,9 @@
 // what comes back as an error here is an argument that cannot be.
 #pragma once
 
+// By this name other headers know that this one has been included.
+#define __cuda_cuda_h__
+
 #include <heddle/sim/compat/cuda.h>
 
 #include <string.h>
