@@ -70,6 +70,8 @@ void print_json(const fuzz_summary& summary) {
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
                       {"excused", each.runs.excused},
+                      {"ended_alike", each.ended_alike},
+                      {"cut", each.cut ? json{{"seed", each.cut->seed}, {"steps", each.cut->steps}} : json(nullptr)},
                       {"printed_failures", each.printed.count},
                       {"digest", digest_digits(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
