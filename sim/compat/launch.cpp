@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <iterator>
@@ -78,8 +77,7 @@ graph_state& here() {
   return only;
 }
 
-/// Byte by byte: a call of memmove() would be an access of the program's. Between arguments lies what no other run has there, so that an access to all of
-/// them would not be the same in each.
+/// Byte by byte: a call of memmove() would be an access of the program's, and not the same in each run, as is what lies between arguments.
 void keep_arguments(std::vector<unsigned char>& kept, const graph_work& of) {
   kept.resize(of.body->size_bytes);
   const auto* const bytes = static_cast<const volatile unsigned char*>(of.bytes);
@@ -92,8 +90,7 @@ graph_node* append(graph& to, const graph_work& work, std::vector<uint32_t> afte
   made->of = &to;
   made->after = std::move(after);
   set_work(*made, work);
-  to.nodes.push_back(std::move(made));
-  return to.nodes.back().get();
+  return to.nodes.emplace_back(std::move(made)).get();
 }
 
 std::vector<uint32_t> numbers_of(const std::vector<graph_node*>& nodes) {
@@ -139,12 +136,39 @@ std::vector<graph_node*> in_order(const graph& all) {
   return made;
 }
 
-void give(const graph_node& node, uint32_t stream) {
-  const graph_work& work = node.work;
+/// A part of a launch of a graph.
+struct graph_step {
+  bool waits;  ///< for the event, or records it, or
+  uint32_t stream;
+  uint32_t event;
+  const graph_work* work = nullptr;  ///< gives this
+  const void* bytes = nullptr;       ///< its arguments
+};
+
+std::vector<graph_step> steps_of(const graph& launched, uint32_t stream) {
+  // Behind earlier launches of it, whatever stream they were for. (CUDA Runtime API, "cudaGraphLaunch".)
+  std::vector<graph_step> steps = {{true, stream, launched.ends}, {false, stream, launched.begins}};
+  std::vector<bool> is_waited_for(launched.nodes.size());
+  for (const graph_node* const node : in_order(launched)) {
+    if (node->after.empty()) steps.push_back({true, node->stream, launched.begins});
+    for (const uint32_t earlier : node->after) {
+      steps.push_back({true, node->stream, launched.nodes[earlier]->event});
+      is_waited_for[earlier] = true;
+    }
+    steps.push_back({false, node->stream, 0, &node->work, node->bytes.data()});
+    steps.push_back({false, node->stream, node->event});
+  }
+  for (const auto& node : launched.nodes)
+    if (!is_waited_for[node->number]) steps.push_back({true, stream, node->event});
+  steps.push_back({false, stream, launched.ends});
+  return steps;
+}
+
+void give(const graph_work& work, const void* bytes, uint32_t stream) {
   if (work.kind == node_kind::launch) {
     sim::grid_shape shape = work.shape;
     shape.stream = stream;
-    sim::runtime::launch_grid(shape, *work.body, node.bytes.data());
+    sim::runtime::launch_grid(shape, *work.body, bytes);
   } else if (work.kind == node_kind::copy) {
     sim::runtime::copy_in_stream(work.to, work.from, work.size_bytes, stream);
   } else if (work.kind == node_kind::call) {
@@ -152,12 +176,22 @@ void give(const graph_node& node, uint32_t stream) {
   }
 }
 
+/// Without containers: of their functions the linker may keep copies that are code under test, whose accesses other threads would come between.
+void take_steps(void* all) {
+  const auto& steps = *static_cast<const std::pair<const graph_step*, const graph_step*>*>(all);
+  for (const graph_step* each = steps.first; each != steps.second; ++each) {
+    if (each->work != nullptr)
+      give(*each->work, each->bytes, each->stream);
+    else if (each->waits)
+      sim::runtime::wait_event(each->stream, each->event);
+    else
+      sim::runtime::record_event(each->event, each->stream);
+  }
+}
+
 }  // namespace
 
-graph* make_graph() {
-  here().graphs.push_back(std::make_unique<graph>());
-  return here().graphs.back().get();
-}
+graph* make_graph() { return here().graphs.emplace_back(std::make_unique<graph>()).get(); }
 
 graph* clone_graph(const graph& from) {
   must_be_there(&from);
@@ -231,31 +265,17 @@ bool update_graph(graph& to, const graph& from) {
 
 void launch_graph(graph& launched, uint32_t stream) {
   must_be_there(&launched);
-  if (!launched.has_streams) {
+  if (!std::exchange(launched.has_streams, true)) {
     launched.begins = sim::runtime::create_event();
     launched.ends = sim::runtime::create_event();
     for (const auto& node : launched.nodes) {
       node->stream = sim::runtime::create_stream(false, sim::runtime::device_of_stream(stream));
       node->event = sim::runtime::create_event();
     }
-    launched.has_streams = true;
   }
-  std::vector<bool> is_waited_for(launched.nodes.size());
-  // Behind earlier launches of it, whatever stream they were for. (CUDA Runtime API, "cudaGraphLaunch".)
-  sim::runtime::wait_event(stream, launched.ends);
-  sim::runtime::record_event(launched.begins, stream);
-  for (const graph_node* const node : in_order(launched)) {
-    if (node->after.empty()) sim::runtime::wait_event(node->stream, launched.begins);
-    for (const uint32_t earlier : node->after) {
-      sim::runtime::wait_event(node->stream, launched.nodes[earlier]->event);
-      is_waited_for[earlier] = true;
-    }
-    give(*node, node->stream);
-    sim::runtime::record_event(node->event, node->stream);
-  }
-  for (const auto& node : launched.nodes)
-    if (!is_waited_for[node->number]) sim::runtime::wait_event(stream, node->event);
-  sim::runtime::record_event(launched.ends, stream);
+  const std::vector<graph_step> steps = steps_of(launched, stream);
+  std::pair<const graph_step*, const graph_step*> all = {steps.data(), steps.data() + steps.size()};
+  sim::runtime::give_as_one(stream, take_steps, &all);
 }
 
 bool captures(uint32_t stream, const graph_work& work) {
@@ -266,7 +286,6 @@ bool captures(uint32_t stream, const graph_work& work) {
     keep_arguments(now.kept_bytes, work);
     return true;
   }
-  if (now.streams.empty()) return false;
   const auto found = now.streams.find(stream);
   if (found == now.streams.end()) return false;
   capture& of = found->second;
@@ -344,32 +363,15 @@ void allow_shared_bytes(int bytes) {
 }
 
 void check_launch(const sim::extent& grid, const sim::extent& block, size_t shared_bytes, size_t usual_shared_bytes) {
-  constexpr uint64_t most_threads = 1024;
-  constexpr uint32_t most_blocks = 65535;
   const char* why = nullptr;
-  if (block.count() > most_threads) why = "a launch with more than 1024 threads in a block";
-  if (grid.y > most_blocks || grid.z > most_blocks) why = "a launch with more than 65535 blocks in y or z";
+  if (block.count() > 1024) why = "a launch with more than 1024 threads in a block";
+  if (grid.y > 65535 || grid.z > 65535) why = "a launch with more than 65535 blocks in y or z";
   if (grid.count() == 0 || block.count() == 0) why = "a launch of no blocks, or of blocks without threads";
   if (shared_bytes > usual_shared_bytes && shared_bytes > here().allowed_shared_bytes)
     why =
         "a launch with more than 48 KiB of dynamic shared memory, and cudaFuncAttributeMaxDynamicSharedMemorySize has "
         "allowed no kernel as much";
   if (why != nullptr) sim::runtime::trap(fault::assertion, why);
-}
-
-// The simulated device has room for what the largest have: an NVIDIA GPU of 160 multiprocessors, an MI300X of 304.
-void check_meeting(const sim::grid_shape& how) {
-  constexpr uint64_t most_threads = 2048, most_blocks = 32, reserved_bytes = 1024;
-  constexpr size_t shared_bytes = size_t{228} * 1024;
-  const uint64_t waves = (how.block.count() + how.wave_lanes - 1) / how.wave_lanes;
-  const uint64_t each = std::min({most_threads / std::max<uint64_t>(waves * how.wave_lanes, 1), most_blocks,
-                                  uint64_t{shared_bytes / (how.shared_bytes + reserved_bytes)}});
-  const uint64_t multiprocessors = how.wave_lanes == 64 ? 304 : 160;
-  if (how.grid.count() <= multiprocessors * each) return;
-  sim::runtime::trap(fault::assertion,
-                     "a cooperative launch with more blocks than any device has room for at once: it fails there "
-                     "(cudaErrorCooperativeLaunchTooLarge); take as many as "
-                     "cudaOccupancyMaxActiveBlocksPerMultiprocessor says");
 }
 
 size_t* limit_of(int number) {
@@ -388,7 +390,7 @@ bool register_host(const void* memory, size_t bytes) {
 bool unregister_host(const void* memory) { return here().registered.erase(reinterpret_cast<uintptr_t>(memory)) != 0; }
 bool is_registered(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
-  const std::map<uintptr_t, size_t>& known = here().registered;
+  const auto& known = here().registered;
   const auto behind = known.upper_bound(at);
   return behind != known.begin() && at - std::prev(behind)->first < std::prev(behind)->second;
 }

@@ -57,7 +57,8 @@ void launches::check_shape(lane& self, const grid_shape& shape) const {
     core_.end(self, verdict::unsupported,
               "a launch of " + std::to_string(blocks) + " blocks of " + std::to_string(threads) +
                   " threads, and at most " + std::to_string(most) +
-                  " lanes are simulated at a time: give the program a smaller size");
+                  " lanes are simulated at a time: give the program a size with which it launches at most " +
+                  std::to_string(most / threads) + " such blocks here");
 }
 
 uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes) {

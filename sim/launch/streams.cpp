@@ -12,6 +12,16 @@ namespace heddle::sim {
 
 using scheduler::verdict;
 
+namespace {
+
+// Whatever is done in it, be it no work, comes behind the earlier work of all blocking streams and before their later work. (CUDA Runtime API, "Stream
+// synchronization behavior".)
+bool is_default(const auto& of, uint32_t stream, const device_set& devices) {
+  return of.blocking && stream == devices[of.device].stream;
+}
+
+}  // namespace
+
 void launches::forget_rest() {
   streams_used_ = prioritised_ = false;
   kernels_.clear();
@@ -117,18 +127,21 @@ result<uint32_t> launches::open_process(uint32_t gpu) {
 
 std::vector<uint32_t> launches::work_before(uint32_t stream) const {
   const stream_state& own = streams_[stream];
-  std::vector<uint32_t> before = own.waits;
+  std::vector<uint32_t> before;
+  // To wait for an event is an operation of a stream as a launch is.
   const auto add = [&](const stream_state& other) {
+    before.insert(before.end(), other.waits.begin(), other.waits.end());
     before.insert(before.end(), other.last.begin(), other.last.end());
   };
-  const uint32_t of_default = memory_.devices()[own.device].stream;
-  if (stream != of_default || !own.blocking) {
+  if (!is_default(own, stream, memory_.devices())) {
     add(own);
-    if (own.blocking) add(streams_[of_default]);
+    if (own.blocking) add(streams_[memory_.devices()[own.device].stream]);
     return before;
   }
   for (const stream_state& other : streams_)
     if (other.blocking && other.device == own.device) add(other);
+  std::sort(before.begin(), before.end());
+  before.erase(std::unique(before.begin(), before.end()), before.end());
   return before;
 }
 
@@ -197,6 +210,7 @@ void launches::destroy_event(lane& self, uint32_t event, const operation& how) {
 void launches::record(lane& self, uint32_t event, uint32_t stream, const operation& how) {
   std::vector<uint32_t> work = work_of(self, stream, how);
   event_state& recorded = launches::event(self, event, how);
+  if (is_default(streams_[stream], stream, memory_.devices())) streams_[stream].waits = work;
   recorded.work = std::move(work);
   recorded.recorded = true;
   if (commands_ != nullptr) commands_->recorded(self, events_[event].work);
@@ -205,6 +219,7 @@ void launches::record(lane& self, uint32_t event, uint32_t stream, const operati
 void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how) {
   check_stream(self, stream, how);
   std::vector<uint32_t>& waits = streams_[stream].waits;
+  if (is_default(streams_[stream], stream, memory_.devices())) waits = work_before(stream);
   waits.insert(waits.end(), work.begin(), work.end());
 }
 

@@ -127,6 +127,7 @@ struct lane_run {
   uint8_t vector_of = 0;
   bool in_same_call = false;  ///< its next operation belongs to the call that its last one was in
   uint8_t circles = 0;        ///< in a lockstep wave: how often it came back to where it waits
+  bool gives_as_one = false;  ///< a host thread: what it gives to streams is part of one operation of a stream
   operation pending;
   assumed_operations assumed;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.

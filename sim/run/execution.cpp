@@ -34,6 +34,13 @@ void name_wave(wave& host, const char* name) {
   host.name = name;
 }
 
+/// A step of what is given to a stream. Within one operation of several parts nothing comes in between (lane::gives_as_one).
+void step_in_stream(execution& run, lane& self, const operation& next) {
+  if (!self.gives_as_one) return run.step(self, next);
+  run.finish_plain_store(self, next.frame);
+  self.pending = next;
+}
+
 // The driver's actor. No code under test has called it: all that it will do is in the driver, and in where it stands here, which is what it hides.
 void drive(execution& run, lane& self) {
   execution::current = nullptr;
@@ -212,12 +219,12 @@ void execution::refuse_in_kernel(lane& self, const char* what, const operation& 
 void execution::launch(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes,
                        const operation& how) {
   require_host(self, "a launch", how);
-  step(self, how);
+  step_in_stream(*this, self, how);
   if (core_.history.counted == 0) begin_counting();
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->types.launched(bytes, body.size_bytes, how.place);
   performed(self, launches_.add(self, shape, body, bytes));
-  if (!core_.machine.launches_block || !self.is_host()) return;
+  if (!core_.machine.launches_block || !self.is_host() || self.gives_as_one) return;
   operation until_it_ends = how;
   until_it_ends.kind = operation_kind::synchronize;
   wait_for_launches(self, {launches_.launched() - 1}, until_it_ends);
@@ -225,7 +232,7 @@ void execution::launch(lane& self, const grid_shape& shape, const fiber_body& bo
 
 void execution::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
                                const operation& how) {
-  step(self, how);
+  step_in_stream(*this, self, how);
   if (core_.history.counted == 0) begin_counting();
   performed(self, launches_.add_copy(self, what, stream, how_to_run));
 }

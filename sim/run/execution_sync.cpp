@@ -51,6 +51,9 @@ int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, co
   performed(self, locked ? 1 : 0);
   if (!locked) {
     self.reads.add(mutex, 1, waits_.change_of(mutex), true);
+    // A loop that tries again and again waits for a change.
+    ++self.fruitless_reads;
+    if (self.may_spin()) look_for_spin(self, how.private_state);
     return EBUSY;
   }
   if (core_.late != nullptr) core_.late->acquire_object(self, mutex);

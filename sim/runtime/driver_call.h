@@ -27,8 +27,9 @@ class driver_call {
   driver_call(lane& self, const caller& from, kind what = kind::work) : self_(self), from_(from) {
     refuse_in_stream(self, from);
     const driver_calls how = execution::instance->machine().driver;
-    // What only waits for the device has nothing to add.
-    waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == kind::wait);
+    // What only waits for the device has nothing to add, nor has a part of a call.
+    waits_ = how != driver_calls::free && self.is_host() && !self.gives_as_one &&
+             !(how == driver_calls::idle && what == kind::wait);
     if (!waits_) return;
     const entered inside(self_);
     const hidden_operands hidden(self_, static_cast<uint64_t>(what));

@@ -1,4 +1,4 @@
-// Events: places in a stream, for which others wait.
+// Events: places in a stream, for which others wait; and operations of several parts, which are ordered by them.
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -86,6 +86,27 @@ void wait_event(uint32_t stream, uint32_t event) {
   execution& here = *execution::instance;
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   here.launched().delay_stream(self, stream, here.launched().event(self, event, how).work, how);
+}
+
+void give_as_one(uint32_t stream, void (*give)(void*), void* what) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a launch of a graph");
+  const driver_call called(self, from, driver_call::kind::launch);
+  execution& here = *execution::instance;
+  {
+    const entered inside(self);
+    const hidden_operands hidden(self, stream);
+    here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
+    here.performed(self, 0);
+  }
+  self.gives_as_one = true;
+  give(what);
+  self.gives_as_one = false;
+  if (!here.machine().launches_block || !self.is_host()) return;
+  const entered inside(self);
+  const hidden_operands hidden(self, stream);
+  const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
+  here.wait_for_launches(self, here.launched().work_of(self, stream, how), how);
 }
 
 }  // namespace heddle::sim::runtime

@@ -210,5 +210,7 @@ bool query_event(uint32_t event);
 bool is_recorded(uint32_t event);
 void synchronize_event(uint32_t event);
 void wait_event(uint32_t stream, uint32_t event);
+/// What `give(what)` gives to streams, and has them wait for, is one operation of this stream: nothing that another thread does comes in between.
+void give_as_one(uint32_t stream, void (*give)(void*), void* what);
 
 }  // namespace heddle::sim::runtime

@@ -16,7 +16,7 @@ inline bool any_other_host(const lane& self) {
 
 /// What work there is, other host threads may look at or change first: only then that is a step.
 inline void take_turn_among_hosts(lane& self, const caller& from) {
-  if (!any_other_host(self)) return;
+  if (self.gives_as_one || !any_other_host(self)) return;
   execution& here = *execution::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   here.performed(self, 0);

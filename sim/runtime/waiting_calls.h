@@ -131,6 +131,11 @@ int try_to_take(lane& self, const void* object, const caller& from, Take&& take)
     check_object(*execution::instance, self, object);
     return (result = take()) != EBUSY;
   });
+  // A loop that tries again and again waits for a change.
+  if (result == EBUSY) {
+    ++self.fruitless_reads;
+    if (self.may_spin()) execution::instance->look_for_spin(self, from.private_state);
+  }
   return result;
 }
 

@@ -47,9 +47,7 @@ cudaStream_t stream_of_its_own() {
 
 // -- graphs whose kernels have gaps between their arguments
 
-int launches_graph(std::string_view what) {
-  int* memory = nullptr;
-  cudaMallocHost(&memory, 2 * sizeof(int));
+cudaGraphExec_t two_puts(int* memory) {
   cudaGraph_t graph;
   cudaGraphCreate(&graph, 0);
   cudaGraphNode_t nodes[2];
@@ -65,6 +63,13 @@ int launches_graph(std::string_view what) {
   }
   cudaGraphExec_t ready;
   cudaGraphInstantiate(&ready, graph, 0);
+  return ready;
+}
+
+int launches_graph(std::string_view what) {
+  int* memory = nullptr;
+  cudaMallocHost(&memory, 2 * sizeof(int));
+  const cudaGraphExec_t ready = two_puts(memory);
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   cudaGraphLaunch(ready, stream);
@@ -218,6 +223,55 @@ int calls_functions(std::string_view what) {
   return 0;
 }
 
+// A graph is one operation of its stream: all of it is ordered with what comes before and behind, be it of another thread, and by the default stream.
+int launches_graph_beside(std::string_view what) {
+  int* memory = nullptr;
+  cudaMallocHost(&memory, 2 * sizeof(int));
+  const cudaGraphExec_t ready = two_puts(memory);
+  cudaStream_t blocking;
+  cudaStreamCreate(&blocking);
+  const cudaStream_t of_its_own = stream_of_its_own();
+  if (what == "one_graph_of_a_thread" || what == "one_graph_of_a_thread_by_default") {
+    const cudaStream_t both = what == "one_graph_of_a_thread" ? of_its_own : cudaStream_t{nullptr};
+    std::thread gives([&] { put<<<1, 1, 0, both>>>(memory, 1); });
+    cudaGraphLaunch(ready, both);
+    gives.join();
+  } else if (what == "one_graph_behind_an_event") {
+    cudaEvent_t event;
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    put<<<1, 1, 0, of_its_own>>>(memory, 1);
+    cudaEventRecord(event, of_its_own);
+    cudaStreamWaitEvent(nullptr, event, 0);
+    cudaGraphLaunch(ready, blocking);
+  } else {
+    const bool is_first = what != "one_graph_in_front_of_the_default";
+    cudaGraphLaunch(ready, is_first ? cudaStream_t{nullptr} : blocking);
+    const cudaStream_t other = what == "one_graph_beside_a_stream" ? of_its_own : blocking;
+    put<<<1, 1, 0, is_first ? other : cudaStream_t{nullptr}>>>(memory, 1);
+  }
+  cudaDeviceSynchronize();
+  return memory[0] == 1 && memory[1] == 1 ? 0 : 1;
+}
+
+// What is done in the default stream stands between work of blocking streams, be it no work itself: a record, or a wait for an event.
+int passes_the_default(std::string_view what) {
+  int* const result = on_host();
+  cudaStream_t first, second;
+  cudaStreamCreate(&first);
+  cudaStreamCreate(&second);
+  cudaEvent_t event;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  put<<<1, 1, 0, first>>>(result, 1);
+  if (what == "passed_by_a_record") cudaEventRecord(event, nullptr);
+  if (what == "passed_by_a_wait") {
+    cudaEventRecord(event, stream_of_its_own());
+    cudaStreamWaitEvent(nullptr, event, 0);
+  }
+  add_one<<<1, 1, 0, second>>>(result, result);
+  cudaDeviceSynchronize();
+  return *result == 2 ? 0 : 1;
+}
+
 // -- events
 
 int asks_for_time(std::string_view what) {
@@ -300,6 +354,8 @@ int given_by_another(std::string_view what) {
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what.starts_with("passed")) return passes_the_default(what);
+  if (what.starts_with("one_graph")) return launches_graph_beside(what);
   if (what.starts_with("graph")) return launches_graph(what);
   if (what == "copy_twice") return copies_twice();
   if (what == "copy_to_peer") return copies_to_peer();

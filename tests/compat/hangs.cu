@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cuda/atomic>
+#include <cuda/barrier>
 #include <string_view>
 #include <thread>
 
@@ -19,6 +20,23 @@ __global__ void waits_for_two(int* word) {
   cuda::atomic_ref<int, cuda::thread_scope_device> count(*word);
   count.fetch_add(1, cuda::memory_order_release);
   while (count.load(cuda::memory_order_acquire) < 2) __nanosleep(20);
+}
+
+__global__ void meets(int* out, int too_many) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  if (threadIdx.x == 0) init(&barrier, blockDim.x + too_many);
+  __syncthreads();
+  out[threadIdx.x] = 1;
+  barrier.arrive_and_wait();
+  out[threadIdx.x] += 1;
+}
+/// A barrier in memory counts one thread more than come.
+void at_a_barrier() {
+  constexpr int threads = 4;
+  int* out = nullptr;
+  cudaMallocManaged(&out, threads * sizeof *out);
+  meets<<<1, threads>>>(out, 1);
+  cudaDeviceSynchronize();
 }
 
 /// A fill stands in front of what waits for a store that does not come.
@@ -185,6 +203,7 @@ void out_of_a_library() {
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
+  if (where == "barrier") at_a_barrier();
   if (where == "grid") at_a_grid();
   if (where == "notice") for_a_notice();
   if (where == "counts") in_a_block();

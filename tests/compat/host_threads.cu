@@ -539,6 +539,41 @@ int waits_by_looks() {
   return 0;
 }
 
+// Loops of nothing but attempts wait as loops of loads do.
+sem_t tried_semaphore;
+pthread_mutex_t tried_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t tried_lock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_spinlock_t tried_spin_lock;
+
+template <auto Attempt, auto Object>
+void* tries_for_ever(void*) {
+  while (Attempt(Object) != 0) {
+  }
+  return nullptr;
+}
+
+int tries(void* (*attempts)(void*), bool is_given) {
+  sem_init(&tried_semaphore, 0, 0);
+  pthread_spin_init(&tried_spin_lock, 0);
+  pthread_mutex_lock(&tried_mutex);
+  pthread_rwlock_rdlock(&tried_lock);
+  pthread_spin_lock(&tried_spin_lock);
+  pthread_t thread;
+  pthread_create(&thread, nullptr, attempts, nullptr);
+  if (is_given) {
+    sem_post(&tried_semaphore);
+    pthread_mutex_unlock(&tried_mutex);
+    pthread_rwlock_unlock(&tried_lock);
+    pthread_spin_unlock(&tried_spin_lock);
+  }
+  pthread_join(thread, nullptr);
+  return 0;
+}
+constexpr auto tries_semaphore = tries_for_ever<sem_trywait, &tried_semaphore>;
+constexpr auto tries_mutex = tries_for_ever<pthread_mutex_trylock, &tried_mutex>;
+constexpr auto tries_lock = tries_for_ever<pthread_rwlock_trywrlock, &tried_lock>;
+constexpr auto tries_spin_lock = tries_for_ever<pthread_spin_trylock, &tried_spin_lock>;
+
 /// The program ends beside a thread that still uses what main() has freed or written.
 int ends_beside_a_thread(bool frees) {
   static int word;
@@ -766,6 +801,12 @@ constexpr test_case cases[] = {
     {"waits_in_vain_at_a_semaphore", waits_in_vain<turns_by_semaphore>},
     {"looks_at_a_semaphore", looks_at_a_semaphore},
     {"waits_by_looks", waits_by_looks},
+    {"tries_a_semaphore", [] { return tries(tries_semaphore, false); }},
+    {"tries_a_mutex", [] { return tries(tries_mutex, false); }},
+    {"tries_a_lock", [] { return tries(tries_lock, false); }},
+    {"tries_a_spin_lock", [] { return tries(tries_spin_lock, false); }},
+    {"tries_a_semaphore_that_is_given", [] { return tries(tries_semaphore, true); }},
+    {"tries_a_mutex_that_is_given", [] { return tries(tries_mutex, true); }},
     {"frees_beside_a_thread", [] { return ends_beside_a_thread(true); }},
     {"stores_beside_a_thread", [] { return ends_beside_a_thread(false); }},
     {"passes_texts", passes_texts},

@@ -262,6 +262,7 @@ TEST(verdicts, a_launch_of_no_or_too_many_lanes_says_so) {
   const outcome many = on.run([] { launch_lanes((1u << 20) + 1, 1, 1); });
   EXPECT_TRUE(is(verdict::unsupported, "", many));
   EXPECT_TRUE(says(many.message, "a launch of 1048577 blocks of 1 threads, and at most 1048576 lanes"));
+  EXPECT_TRUE(says(many.message, "a size with which it launches at most 1048576 such blocks here"));
   EXPECT_EQ(on.run([] { launch_lanes(3, 2, 64); }).verdict, verdict::ok);
 }
 

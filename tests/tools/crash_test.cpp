@@ -244,6 +244,40 @@ TEST(a_run_that_stands_still, is_waited_for_once_and_not_again_to_tell_of_it) {
       << "6 s for the schedule, a second for each time that it is run again, and what a loaded machine takes";
 }
 
+TEST(the_time_of_a_campaign, ends_the_schedule_that_is_under_way_and_nothing_else) {
+  const auto start = std::chrono::steady_clock::now();
+  const ended_process ended =
+      crashing({"fuzz", "long.later", "--time", "1", "--set", "budget=1000000000000", "--json"});
+  EXPECT_EQ(ended.status, 0) << ended.out;
+  const json all = json::parse(ended.out)["scenarios"][0];
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_LT(seconds, 1 + 1 + 6) << "a second later, and what a loaded machine takes";
+  EXPECT_EQ(all["schedules"], 3) << all;
+  EXPECT_EQ(all["verdict"], "ok") << all;
+  EXPECT_EQ(all["cut"]["seed"], 4) << all;
+  EXPECT_GT(all["cut"]["steps"], 1000) << all;
+  const ended_process none = crashing({"fuzz", "long.later", "--time", "1", "--seed", "9", "--strategy", "random",
+                                       "--set", "budget=1000000000000", "--jobs", "4"});
+  EXPECT_NE(none.out.find("the time was over in the schedule of seed "), std::string::npos) << none.out;
+}
+
+TEST(a_campaign_of_nothing_but_the_same_unsupported, ends_early_and_says_so) {
+  for (const std::string jobs : {"1", "3"}) {
+    const ended_process ended = crashing({"fuzz", "unsupported.always", "--schedules", "5000", "--jobs", jobs});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_NE(
+        ended.out.find("all of its first 300 schedules ended as unsupported, in the same way: no others were run"),
+        std::string::npos)
+        << ended.out;
+    EXPECT_NE(ended.out.find("300 of 300 schedules"), std::string::npos) << ended.out;
+  }
+  const json few = crashing_json({"fuzz", "unsupported.always", "--schedules", "300"})["scenarios"][0];
+  EXPECT_EQ(few["ended_alike"], false) << "all were run that were asked for";
+  const json differs = crashing_json({"fuzz", "unsupported.mostly", "--schedules", "1000"})["scenarios"][0];
+  EXPECT_EQ(differs["schedules"], 1000) << differs;
+  EXPECT_LT(differs["findings"][0]["count"], 1000) << differs;
+}
+
 TEST(an_interrupt, takes_effect_wherever_the_run_is) {
   for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
     for (const std::string command : {"fuzz", "verify"}) {

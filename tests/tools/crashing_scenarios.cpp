@@ -42,6 +42,29 @@ volatile int sink = 0;
   return recurse(depth + 1) + frame[0];
 }
 
+/// Its first three schedules are short, and the others have no end.
+void grows_long(const heddle::parameters&) {
+  static int runs = 0;
+  constexpr int of_an_estimate = 1;
+  const bool is_long = ++runs > 3 + of_an_estimate;
+  heddle::device device;
+  auto* const count = device.allocate_shared<uint32_t>(1, "count");
+  device.launch({.blocks = 1, .waves = 2, .lanes = 1}, [count, is_long] {
+    while (word(*count).fetch_add(1, memory_order::relaxed) != 1 && is_long) {
+    }
+  });
+  device.synchronize();
+}
+void cancels(const heddle::parameters&) {
+  in_second_wave([] {});
+  pthread_cancel(pthread_self());
+}
+void cancels_sometimes(const heddle::parameters&) {
+  static int runs = 0;
+  in_second_wave([] {});
+  if (++runs % 250 != 0) pthread_cancel(pthread_self());
+}
+
 void well(const heddle::parameters&) {
   in_second_wave([] {});
 }
@@ -234,6 +257,10 @@ HEDDLE_SCENARIO(frees_twice, {.name = "crash.free", .summary = "Frees twice."});
 HEDDLE_SCENARIO(overflows, {.name = "crash.overflow", .summary = "Recurses for ever."});
 HEDDLE_SCENARIO(stands_still, {.name = "stuck.loop", .summary = "Loops for ever."});
 HEDDLE_SCENARIO(blocks, {.name = "stuck.call", .summary = "Waits until a socket takes more."});
+HEDDLE_SCENARIO(grows_long, {.name = "long.later", .summary = "Has no end, from the fourth schedule on."});
+HEDDLE_SCENARIO(cancels, {.name = "unsupported.always", .summary = "Calls pthread_cancel()."});
+HEDDLE_SCENARIO(cancels_sometimes,
+                {.name = "unsupported.mostly", .summary = "Calls pthread_cancel(), but for some schedules."});
 HEDDLE_SCENARIO(given,
                 {.name = "given.abort", .summary = "What a thread was given decides whether abort() is called."});
 HEDDLE_SCENARIO(sometimes, {.name = "half.abort", .summary = "Half of the schedules call abort()."});

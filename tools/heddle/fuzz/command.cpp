@@ -132,6 +132,7 @@ class fuzzer {
     options.seeds = seeds;
     options.workers = crew.size();
     options.seconds_max = seconds_for(index);
+    if (plan_.seconds_max > 0) options.seconds_end = seconds_to_end();
     options.stop = &interrupt_flag();
     options.folder = folder_;
     options.resumed = !asked_.resume_folder.empty();
@@ -153,13 +154,13 @@ class fuzzer {
     write_error_ = campaign.error();
     if (summary_.not_kept.empty()) summary_.not_kept = campaign.not_kept();
     trial made = campaign.take();
-    if (made.runs.schedules == 0) return;  // interrupted before it began
+    if (made.runs.schedules == 0 && !made.cut) return;  // interrupted before it began
     made.first_seed = seeds.first;
-    // Where schedules stand still, each would have to be waited for.
-    if (!interrupt_flag() && made.stood_still == 0 && tells_latencies(asked_, summary_.chosen))
+    // Where schedules stand still, or take so long, each would have to be waited for.
+    const bool is_short = !interrupt_flag() && made.stood_still == 0 && !made.cut;
+    if (is_short && tells_latencies(asked_, summary_.chosen))
       made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);
-    if (asked_.prove_if_small && !interrupt_flag() && made.stood_still == 0 && made.runs.findings.empty())
-      made.proof = proof_of(current);
+    if (asked_.prove_if_small && is_short && made.runs.findings.empty()) made.proof = proof_of(current);
     summary_.trials.push_back(std::move(made));
   }
 
@@ -198,6 +199,12 @@ class fuzzer {
     if (left <= plan_.seconds_max * used_up && has_run) return -1;
     const double share = left / static_cast<double>(tasks_.size() - index);
     return share > 1e-9 ? share : 1e-9;  // 0 would be no limit; each scenario has one run at least
+  }
+
+  /// When a schedule that is under way is ended: a little later than no more are begun, and the first of each scenario has that long at least.
+  double seconds_to_end() const {
+    constexpr double part = 0.1, least = 1;
+    return std::max(plan_.seconds_max - seconds_used(), 0.0) + std::max(plan_.seconds_max * part, least);
   }
 
   const invocation& asked_;

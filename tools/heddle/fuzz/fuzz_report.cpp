@@ -127,6 +127,22 @@ void print_warnings(const fuzz_summary& summary, bool in_full) {
                 << painted("warning: ", colour::warning) << each.tested->name << ":\n  after " << each.stood_still
                 << " schedules that stood still no others were run; see --stuck\n";
   for (const trial& each : summary.trials) {
+    const auto warn = [&] {
+      std::cout << '\n' << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name) << ":\n  ";
+    };
+    if (each.ended_alike) {
+      warn();
+      std::cout << "all of its first " << grouped(each.runs.schedules)
+                << " schedules ended as unsupported, in the same way: no others were run\n";
+    }
+    if (each.cut) {
+      warn();
+      std::cout << "the time was over in the schedule of seed " << each.cut->seed << ", behind "
+                << grouped(each.cut->steps) << " steps: nothing is known of it"
+                << (each.runs.schedules == 0 ? ", and no other one came to its end" : "") << '\n';
+    }
+  }
+  for (const trial& each : summary.trials) {
     // A run with a finding has scheduled something.
     if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;
     std::cout << '\n'
@@ -269,7 +285,7 @@ static bool is_perhaps_small(const fuzz_summary& summary) {
   constexpr uint64_t steps_of_small = 200;
   if (summary.chosen != 1 || summary.trials.size() != 1 || summary.interrupted) return false;
   const trial& only = summary.trials.front();
-  return !only.proof && only.runs.findings.empty() && only.runs.choices > 0 &&
+  return !only.proof && !only.cut && only.runs.findings.empty() && only.runs.choices > 0 &&
          only.runs.steps <= only.runs.schedules * steps_of_small;
 }
 

@@ -78,6 +78,8 @@ void print_json(const fuzz_summary& summary) {
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
                       {"excused", each.runs.excused},
+                      {"ended_alike", each.ended_alike},
+                      {"cut", each.cut ? json{{"seed", each.cut->seed}, {"steps", each.cut->steps}} : json(nullptr)},
                       {"printed_failures", each.printed.count},
                       {"digest", digest_digits(each.runs.digest)},
                       {"behaviours", to_json(each.runs.seen, each.first_seed, each.runs.schedules)},

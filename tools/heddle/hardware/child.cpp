@@ -1,4 +1,5 @@
 #include <heddle/tools/hardware/child.h>
+#include <heddle/tools/process/seconds_text.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,12 +39,6 @@ std::string reason_of(int status) {
   return "killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")";
 }
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", seconds);
-  return text;
-}
-
 }  // namespace
 
 child_message::child_message()
@@ -78,7 +73,7 @@ child_result run_in_child(const std::function<void()>& function, double seconds_
     if (seconds() > seconds_max) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return {.ok = false, .reason = "no end after " + seconds_text(seconds_max) + " s", .seconds = seconds()};
+      return {.ok = false, .reason = "no end after " + seconds_text(seconds_max), .seconds = seconds()};
     }
     std::this_thread::sleep_for(wait_time);
     wait_time = std::min(wait_time * 2, std::chrono::microseconds(20'000));

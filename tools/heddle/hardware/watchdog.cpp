@@ -1,5 +1,6 @@
 #include <heddle/hw/observed/session.h>
 #include <heddle/tools/hardware/watchdog.h>
+#include <heddle/tools/process/seconds_text.h>
 
 #include <algorithm>
 #include <chrono>
@@ -214,12 +215,6 @@ constexpr std::chrono::seconds grace{5};
 
 double seconds_between(steady_clock::time_point from, steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", seconds);
-  return text;
 }
 
 }  // namespace

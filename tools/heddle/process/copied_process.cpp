@@ -1,6 +1,7 @@
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/process/kept_output.h>
+#include <heddle/tools/process/seconds_text.h>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,11 +29,6 @@ using asks = sim::watched_run::asks;
 
 copy_page* here = nullptr;
 int explanations = 0;  // that are under way
-const message_line* to_caller = nullptr;
-
-// The first letter of what in_copy's copy sends.
-constexpr char says_result = 'R';
-constexpr char says_note = 'N';
 
 void write_all(int socket, const char* from, size_t size) {
   while (size > 0) {
@@ -87,12 +83,6 @@ void send_text(int socket, const std::string& text) {
   _exit(status);  // not exit(): what the parent set up is not the copy's to tear down
 }
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", seconds);
-  return text;
-}
-
 std::string signal_name(int number) {
   const char* const name = sigabbrev_np(number);
   return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
@@ -126,9 +116,13 @@ run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
   here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-explaining::explaining() { ++explanations; }
+explaining::explaining() {
+  if (++explanations == 1 && here != nullptr) here->explains.store(true, std::memory_order_relaxed);
+}
 
-explaining::~explaining() { --explanations; }
+explaining::~explaining() {
+  if (--explanations == 0 && here != nullptr) here->explains.store(false, std::memory_order_relaxed);
+}
 
 run_under_way::~run_under_way() {
   if (here == nullptr) return;
@@ -261,24 +255,38 @@ double copied_process::waited_for_processor() {
   return static_cast<double>(waited_ns - std::exchange(waited_ns_, waited_ns)) * 1e-9;
 }
 
+namespace {
+
+constexpr double gentle_seconds = 0.3;
+
+}  // namespace
+
+void copied_process::stop_run(double passed, double seconds_to_stop) {
+  stopping_ += passed;
+  if (stopping_ > seconds_to_stop) {
+    was_stopped_ = true;
+    kill(pid_, SIGKILL);
+  } else {
+    ask(asks::abandon, stopping_ > gentle_seconds);
+  }
+}
+
 void copied_process::look() {
   constexpr double longest_gap = 0.25;  // this process may have been stopped meanwhile, and the copy with it
-  constexpr double gentle_seconds = 0.3;
   constexpr double ending_seconds = 1.5;
   if (over_) return;
   const auto now = clock::now();
   const double passed = std::min(std::chrono::duration<double>(now - looked_).count(), longest_gap);
   looked_ = now;
   if (interrupt_flag().load(std::memory_order_relaxed)) {
-    stopping_ += passed;
     was_stopped_ = true;
-    if (stopping_ > seconds_to_stop_)
-      kill(pid_, SIGKILL);
-    else
-      ask(asks::abandon, stopping_ > gentle_seconds);
+    return stop_run(passed, seconds_to_stop_);
+  }
+  const bool ends = ends_runs_ && !page_->explains.load(std::memory_order_relaxed);
+  if (care_of_runs().stuck_seconds <= 0) {
+    if (ends && page_->watched.runs.load(std::memory_order_acquire) % 2 == 1) stop_run(passed, ending_seconds);
     return;
   }
-  if (care_of_runs().stuck_seconds <= 0) return;
   // On a machine that has other work a run stands still for no longer than it could have gone on.
   // What it waited is told once it runs again: that may be longer than since the last look.
   const double could_run = passed - waited_for_processor();
@@ -288,10 +296,12 @@ void copied_process::look() {
     runs_seen_ = runs;
     quiet_ = asked_ = probed_ = 0;
     steps_seen_ = ~uint64_t{0};
+    moves_ = false;
     return;
   }
-  if (run.answers.load(std::memory_order_acquire) != 0) {
+  if (const uint64_t answers = run.answers.load(std::memory_order_acquire); answers != 0) {
     const uint64_t steps = run.steps.load(std::memory_order_relaxed);
+    if (answers != std::exchange(answers_seen_, answers)) moves_ = steps_seen_ != ~uint64_t{0} && steps != steps_seen_;
     if (steps != steps_seen_) {
       steps_seen_ = steps;
       quiet_ = asked_ = 0;
@@ -299,6 +309,8 @@ void copied_process::look() {
   }
   quiet_ = std::max(0.0, quiet_ + could_run);
   probed_ += passed;
+  // One that stands still has the time that it takes to be sure of that.
+  if (ends && (moves_ || stopping_ > 0)) return stop_run(passed, ending_seconds);
   const double allowed = patience();
   if (quiet_ >= allowed) {
     const bool is_known = steps_seen_ != ~uint64_t{0} && !page_->estimates.load(std::memory_order_relaxed);
@@ -346,7 +358,7 @@ sudden_end copied_process::how_it_ended() const {
   if (was_stuck_) {
     made.outcome = scheduler::verdict::stuck;
     made.message = "the run stands still for " + seconds_text(care_of_runs().stuck_seconds) +
-                   " s without a scheduling point, and cannot be ended where it stands";
+                   " without a scheduling point, and cannot be ended where it stands";
   } else if (WIFEXITED(status_)) {
     made.message = "the process ends with status " + std::to_string(WEXITSTATUS(status_)) +
                    ", by a call that the simulator does not see";
@@ -364,36 +376,6 @@ void wait_for_any(const std::vector<copied_process*>& copies) {
     if (each->socket() >= 0) lines.push_back({.fd = each->socket(), .events = POLLIN, .revents = 0});
   poll(lines.data(), lines.size(), wait_ms);
   for (copied_process* each : copies) each->look();
-}
-
-std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise) {
-  if (care_of_runs().in_process || this_copy() != nullptr) return work();
-  copied_process copy(
-      [&](const message_line& line) {
-        to_caller = &line;
-        line.send(says_result + work());
-      },
-      {.survives_damage = true, .seconds_to_stop = otherwise.seconds_to_stop});
-  std::string told;
-  while (true) {
-    const bool over = copy.has_ended();
-    while (std::optional<std::string> said = copy.receive()) {
-      if (said->front() == says_result) return said->substr(1);
-      told = said->substr(1);
-    }
-    if (over) return copy.was_stopped() ? otherwise.stopped : otherwise.ended(copy.how_it_ended(), told);
-    wait_for_any({&copy});
-  }
-}
-
-void end_copy(const std::string& result) {
-  if (to_caller == nullptr) return;
-  to_caller->send(says_result + result);
-  _exit(0);
-}
-
-void tell_parent(const std::string& text) {
-  if (to_caller != nullptr) to_caller->send(says_note + text);
 }
 
 }  // namespace heddle::tools

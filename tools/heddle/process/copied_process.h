@@ -31,6 +31,7 @@ struct copy_page {
   std::atomic<const scenario*> tested = nullptr;  ///< by its last run
   std::atomic<uint64_t> seed = 0;                 ///< of that
   std::atomic<uint64_t> runs_of_piece = 0;
+  std::atomic<bool> explains = false;   ///< a run that has ended is made again, to tell more of it
   std::atomic<bool> estimates = false;  ///< it makes the run for the strategy's estimate
   std::atomic<uint64_t> answers = 0;    ///< of that run, in the log
   uint64_t answers_max = 0;
@@ -137,9 +138,12 @@ class copied_process {
   std::optional<std::string> receive();
   /// Looks after it, to be called some times in a second: a run that stands still is ended, and every run when this process was interrupted.
   void look();
+  /// A run that is under way from now on is ended, wherever it stands, but for one that stands still, and one that explains another. Nothing is known of it then.
+  void end_runs() { ends_runs_ = true; }
+  bool has_ended_a_run() const { return ends_runs_ && stopping_ > 0; }
   /// Whether it is over. What it has sent can be received still.
   bool has_ended();
-  /// Whether it ended because this process was interrupted.
+  /// Whether it was ended because this process was interrupted, or in a run that end_runs() could not end otherwise.
   bool was_stopped() const { return was_stopped_; }
   /// After its end.
   sudden_end how_it_ended() const;
@@ -148,6 +152,7 @@ class copied_process {
  private:
   using clock = std::chrono::steady_clock;
   void ask(sim::watched_run::asks what, bool insists);
+  void stop_run(double passed, double seconds_to_stop);
   standstill at_present() const;
   double patience() const;
   double waited_for_processor();
@@ -164,6 +169,7 @@ class copied_process {
   bool was_stopped_ = false;
   double seconds_to_stop_ = 0;
   bool was_stuck_ = false;
+  bool ends_runs_ = false;
   bool seeds_come_once_ = false;
   std::optional<standstill> stood_still_;  ///< the last one
   clock::time_point looked_ = clock::now();
@@ -174,6 +180,8 @@ class copied_process {
   double probed_ = 0;       ///< seconds since it was last asked for its steps
   uint64_t runs_seen_ = 0;
   uint64_t steps_seen_ = ~uint64_t{0};
+  uint64_t answers_seen_ = 0;
+  bool moves_ = false;  ///< it had made steps when it answered last
 };
 
 /// Waits until one of them has sent something or has ended, and looks after all; at most 20 ms.

@@ -378,7 +378,8 @@ class adviser {
 }  // namespace
 
 std::string advice_on_hang(const run_record& of, const step_words& words, uint64_t round) {
-  return adviser(of, words, round).advise();
+  const std::string text = adviser(of, words, round).advise();
+  return text.empty() ? advice_on_arrivals(of, words) : text;
 }
 
 std::string advice_on_promise(const run_record& of, const step_words& words) {

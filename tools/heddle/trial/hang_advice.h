@@ -14,6 +14,9 @@ namespace heddle::tools {
 /// what could be done. `round`: so many steps in the end are repeated for ever; 0: it is no livelock of that kind.
 std::string advice_on_hang(const sim::run_record& of, const step_words& words, uint64_t round);
 
+/// The same of a word that counts those that come, as a barrier does, where too few come.
+std::string advice_on_arrivals(const sim::run_record& of, const step_words& words);
+
 /// The same where all that the progress model promises a turn waits for what it does not.
 std::string advice_on_promise(const sim::run_record& of, const step_words& words);
 

@@ -25,7 +25,8 @@ scheduler::verdict trial::seen() const {
 
 bool trial::as_expected() const {
   const auto repeatable = [](const scheduler::finding& each) { return each.not_reproducible.empty(); };
-  return expected.contains(seen()) && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable) &&
+  return runs.schedules != 0 && expected.contains(seen()) &&
+         std::all_of(runs.findings.begin(), runs.findings.end(), repeatable) &&
          (!proof || !proof->found || repeatable(*proof->found));
 }
 

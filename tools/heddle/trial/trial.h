@@ -52,6 +52,12 @@ struct complaints {
   std::string line = {};
 };
 
+/// A run that was ended because the time of the campaign was over.
+struct cut_schedule {
+  uint64_t seed = 0;
+  uint64_t steps = 0;  ///< so many had been made
+};
+
 struct trial {
   const scenario* tested = nullptr;
   scheduler::verdict_set expected = scheduler::verdict::ok;
@@ -59,7 +65,9 @@ struct trial {
   uint64_t first_seed = 1;         ///< of them
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
   uint64_t stood_still = 0;        ///< runs that were ended for that
-  complaints printed = {};         ///< by the runs of this process's copies
+  bool ended_alike = false;        ///< no more were run, as all ended as `unsupported` in one way
+  std::optional<cut_schedule> cut = std::nullopt;
+  complaints printed = {};                             ///< by the runs of this process's copies
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
   std::optional<proof_attempt> proof = std::nullopt;   ///< where one was asked for and the schedules found nothing
 
@@ -68,7 +76,7 @@ struct trial {
   /// `ok` when nothing was found.
   scheduler::verdict seen() const;
 
-  /// Whether the scenario gave its expected verdict, and each finding could be repeated.
+  /// Whether a run came to its end, the scenario gave its expected verdict, and each finding could be repeated.
   bool as_expected() const;
 };
 

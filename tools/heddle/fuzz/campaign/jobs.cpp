@@ -39,7 +39,7 @@ campaign_jobs::~campaign_jobs() = default;
 
 void campaign_jobs::work_on(scenario_campaign& campaign) {
   using piece = std::pair<seed_range, scheduler::campaign_result>;
-  threads_->arena.execute([&] {
+  const auto work = [&] {
     tbb::parallel_pipeline(
         size_t{count_},
         tbb::make_filter<void, seed_range>(tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) {
@@ -51,7 +51,10 @@ void campaign_jobs::work_on(scenario_campaign& campaign) {
         }) & tbb::make_filter<piece, void>(tbb::filter_mode::serial_out_of_order, [&](piece made) {
           campaign.add(made.first, std::move(made.second));
         }));
-  });
+  };
+  do {
+    threads_->arena.execute(work);
+  } while (campaign.holds_back());
   campaign.complete(*threads_->workers.local());
 }
 
@@ -154,6 +157,10 @@ void copied_jobs::take_messages(member& who, scenario_campaign& campaign) {
       continue;
     }
     piece_done done = piece_done_of(text->substr(1));
+    if (const copy_page& page = who.copy->page(); campaign.is_late() && done.result.schedules < who.seeds.count)
+      if (who.copy->has_ended_a_run())
+        campaign.cut_short(page.seed.load(std::memory_order_relaxed),
+                           page.watched.steps.load(std::memory_order_relaxed));
     const uint64_t stuck_runs = who.copy->page().watched.stuck_runs.load(std::memory_order_relaxed);
     if (stuck_runs != who.stuck_runs)
       for (const scheduler::finding& each : done.result.findings)
@@ -191,6 +198,9 @@ void copied_jobs::give_up(member& who, scenario_campaign& campaign) {
 void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   campaign.made_runs(-static_cast<int64_t>(who.runs_shown));
   who.works = false;
+  if (who.copy->was_stopped() && campaign.is_late())
+    campaign.cut_short(who.copy->page().seed.load(std::memory_order_relaxed),
+                       who.copy->page().watched.steps.load(std::memory_order_relaxed));
   if (who.copy->was_stopped() || interrupt_flag().load(std::memory_order_relaxed)) return finish_stopped(who, campaign);
   const sudden_end seen = who.copy->how_it_ended();
   if (who.copy->page().estimates.load(std::memory_order_relaxed)) {
@@ -303,6 +313,8 @@ void copied_jobs::run_all(scenario_campaign& campaign, const std::function<void(
     }
     if (busy.empty()) break;
     wait_for_any(busy);
+    if (campaign.is_late())
+      for (copied_process* each : busy) each->end_runs();
     after_look();
     for (member& each : members_) {
       if (!each.works) continue;

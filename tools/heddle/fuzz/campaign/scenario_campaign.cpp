@@ -67,8 +67,9 @@ double scenario_campaign::seconds() const {
 }
 
 std::optional<seed_range> scenario_campaign::next() {
-  if (stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed))) return std::nullopt;
   const std::scoped_lock guard(lock_);
+  holds_back_ = false;
+  if (stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed))) return std::nullopt;
   if (stood_still_ >= stuck_runs_max) return std::nullopt;
   const bool late = options_.seconds_max > 0 && seconds() >= options_.seconds_max;
   if (late && dealt_any_) return std::nullopt;
@@ -78,8 +79,32 @@ std::optional<seed_range> scenario_campaign::next() {
     most = std::clamp<uint64_t>(static_cast<uint64_t>(seconds_per_piece / seconds_per_run_), 1, piece_max);
   if (options_.seeds.count != 0) most = std::min(most, options_.seeds.count / (uint64_t{4} * options_.workers) + 1);
   std::optional<seed_range> dealt = dealer_.next(most);
+  if (dealt && !options_.keeps_elsewhere && all_unsupported()) {
+    // How many are run must not depend on the number of workers: the first ones, all of them, decide on the others.
+    const uint64_t number = dealt->first - options_.seeds.first;
+    if (sum_.schedules >= alike_runs_max) {
+      ended_alike_ = true;
+      return std::nullopt;
+    }
+    const uint64_t in_front = number < alike_runs_max ? std::min(dealt->count, alike_runs_max - number) : 0;
+    dealer_.give_back({dealt->first + in_front, dealt->count - in_front});
+    holds_back_ = in_front == 0;
+    if (holds_back_) return std::nullopt;
+    dealt->count = in_front;
+  }
   if (dealt) dealt_any_ = true;
   return dealt;
+}
+
+/// Whether no run that has been added up ended otherwise.
+bool scenario_campaign::all_unsupported() const {
+  return sum_.schedules == 0 || (sum_.findings.size() == 1 && sum_.findings.front().count == sum_.schedules &&
+                                 sum_.findings.front().first.outcome == scheduler::verdict::unsupported);
+}
+
+bool scenario_campaign::holds_back() const {
+  const std::scoped_lock guard(lock_);
+  return holds_back_;
 }
 
 double scenario_campaign::seconds_left() const {
@@ -253,6 +278,11 @@ void scenario_campaign::stood_still(uint64_t more) {
   stood_still_ += more;
 }
 
+void scenario_campaign::cut_short(uint64_t seed, uint64_t steps) {
+  const std::scoped_lock guard(lock_);
+  if (!cut_ || seed < cut_->seed) cut_ = {.seed = seed, .steps = steps};
+}
+
 std::vector<scheduler::finding> scenario_campaign::unexplained() const {
   if (options_.keeps_elsewhere) return {};
   const std::scoped_lock guard(lock_);
@@ -315,6 +345,8 @@ trial scenario_campaign::take() {
   made.runs.seconds = options_.before.sum.seconds + seconds();
   made.runs.stopped = stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
   made.stood_still = stood_still_;
+  made.ended_alike = ended_alike_;
+  made.cut = cut_;
   made.printed = complaints_;
   for (const scheduler::finding& each : made.runs.findings) {
     const kept_finding* const known = kept(scheduler::failure::of(each.first));

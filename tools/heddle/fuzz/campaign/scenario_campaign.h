@@ -24,6 +24,9 @@ struct campaign_worker {
 /// After so many runs that were ended because they stood still no more schedules of the scenario are run: each takes as long as `--stuck` says.
 inline constexpr uint64_t stuck_runs_max = 3;
 
+/// Where so many schedules have all ended as `unsupported` in one way, and none otherwise, no more are run.
+inline constexpr uint64_t alike_runs_max = 300;
+
 /// Any thread may call any function.
 class scenario_campaign {
  public:
@@ -32,6 +35,8 @@ class scenario_campaign {
     seed_range seeds = {};   ///< count 0: without an end
     uint32_t workers = 1;    ///< that will work on it at a time
     double seconds_max = 0;  ///< from now on; no run begins after that, but the first always does; 0: no limit
+    double seconds_end =
+        0;  ///< from now on; a run that is under way then is ended, in work in other processes; 0: no limit
     const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
     std::filesystem::path folder = {};        ///< where findings are written; empty: nowhere
     journal* kept_in = nullptr;               ///< null: in none
@@ -63,6 +68,9 @@ class scenario_campaign {
   /// when the campaign was stopped.
   std::optional<seed_range> next();
 
+  /// Whether next() has held seeds back until what is under way has been added up.
+  bool holds_back() const;
+
   /// Runs them all, or those before the time is over or the campaign is stopped. `after_run` is called after each run.
   scheduler::campaign_result run(campaign_worker& with, seed_range seeds,
                                  const std::function<void()>& after_run = nullptr);
@@ -86,6 +94,10 @@ class scenario_campaign {
   void complained(const complaints& more);
   /// So many runs have been ended because they stood still.
   void stood_still(uint64_t more);
+  /// Whether runs that are under way are to be ended.
+  bool is_late() const { return options_.seconds_end > 0 && seconds() >= options_.seconds_end; }
+  /// A run of this seed was under way then, behind so many steps.
+  void cut_short(uint64_t seed, uint64_t steps);
   /// The findings that a journal only names, after work has ended, and one of them with its explanation.
   std::vector<scheduler::finding> unexplained() const;
   void explained(const scheduler::finding& named, scheduler::finding whole);
@@ -117,6 +129,7 @@ class scenario_campaign {
   };
 
   double seconds() const;
+  bool all_unsupported() const;
   std::shared_ptr<const scheduler::estimate> estimate_with(campaign_worker& with);
   kept_finding* kept(const scheduler::failure& how);
   void look_into_folder();
@@ -135,6 +148,9 @@ class scenario_campaign {
   std::shared_ptr<const scheduler::estimate> estimate_;  ///< one for all workers; null where the strategy wants none
   seed_dealer dealer_;
   bool dealt_any_ = false;
+  bool holds_back_ = false;
+  bool ended_alike_ = false;
+  std::optional<cut_schedule> cut_;
   double seconds_per_run_ = 0;  ///< of one worker; 0: not known
   scheduler::campaign_result sum_;
   std::vector<kept_finding> kept_;
