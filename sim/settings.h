@@ -185,6 +185,7 @@ struct settings {
   eviction evict = eviction::off;
   uint32_t quantum = 0;  ///< steps of a turn on the device, where others wait for its places; 0: there are no turns
   uint32_t evictions_early = 0;  ///< in a run, by a choice, of what has not had its turn
+  bool eviction_lulls = true;    ///< when none is chosen, that may last for some turns; off: each turn asks again
   bool lifts_places = true;      ///< a hang for want of places is tried on a device that has enough of them
   uint64_t budget = 0;           ///< steps before the fair tail begins, and again before the run is given up
   uint32_t starvation = 0;       ///< times that a lane may be passed over in one wait; 0: as often as it comes
