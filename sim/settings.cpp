@@ -294,8 +294,7 @@ settings settings::from(const parameters& values) {
   const std::string& evicted = values.text("evict");
   read.evict = evicted == "wave" ? eviction::wave : evicted == "queue" ? eviction::queue : eviction::off;
   read.quantum = values.count("evict.quantum");
-  read.evictions_early = values.count("evict.early");
-  read.eviction_lulls = values.text("evict.lull") == "on";
+  read.evictions_early = {.most = values.count("evict.early"), .lulls = values.text("evict.lull") == "on"};
   read.lifts_places = values.text("places") == "lifted";
   read.unified = values.count("driver.unified");
   read.devices = std::max(values.count("driver.devices"), read.unified);

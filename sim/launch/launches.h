@@ -98,13 +98,6 @@ class launches {
   const uint64_t& running_anywhere() const { return kernels_running_; }
   /// 1 when the launch has ended: a word to wait for.
   const uint64_t& end_of_work(uint32_t launch) const { return kernel_ends_[launch]; }
-  /// The end of a launch comes at any time behind the last step of its lanes: as long as nothing has seen it, a query may find that it is yet to come.
-  bool is_end_seen(uint32_t launch) const { return ends_seen_[launch]; }
-  void see_end(uint32_t launch) { ends_seen_[launch] = true; }
-  /// A launch of the device whose end has come, and that nothing has seen.
-  bool any_end_unseen(uint32_t device) const;
-  /// A wave has begun: what its kernel comes behind has ended for all to see.
-  void see_ends_before(const wave& begun);
   /// Whether the lane waits for the end of this work: of a kernel or a copy, or of a host thread.
   bool waits_for_end_of(const lane& who, const wave& work) const;
   /// The lane has seen that the device is idle: all that its kernels did happens before what the lane does next.
@@ -193,7 +186,6 @@ class launches {
   waits& waits_;
   std::deque<launched_kernel> kernels_;   ///< launched; the first has not ended, others may have
   std::deque<uint64_t> kernel_ends_;      ///< by launch: 1 when it has ended; watched by what waits for it
-  std::vector<bool> ends_seen_;           ///< by launch
   std::vector<uint32_t> launch_devices_;  ///< by launch
   std::vector<stream_state> streams_;     ///< the first is the default stream
   std::vector<event_state> events_;

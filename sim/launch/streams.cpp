@@ -16,7 +16,6 @@ void launches::forget_rest() {
   streams_used_ = prioritised_ = false;
   kernels_.clear();
   kernel_ends_.clear();
-  ends_seen_.clear();
   streams_.resize(core_.machine.devices);
   for (uint32_t device = 0; device < core_.machine.devices; ++device) {
     streams_[device].forget();
@@ -76,21 +75,10 @@ void launches::kernel_ended(lane& self) {
 void launches::work_ended(lane& self, uint32_t ordinal) {
   uint64_t& end = kernel_ends_[ordinal];
   end = 1;
+  early_.seen().ended(ordinal);
   functions_.ended(ordinal);
   more_or_less_runs(self, launch_devices_[ordinal], ~uint64_t{0});
   waits_.wake_readers(self, &end, sizeof end);
-}
-
-bool launches::any_end_unseen(uint32_t device) const {
-  for (uint32_t n = 0; n < kernels_launched_; ++n)
-    if (launch_devices_[n] == device && kernel_ends_[n] != 0 && !ends_seen_[n]) return true;
-  return false;
-}
-
-void launches::see_ends_before(const wave& begun) {
-  if (begun.host) return;  // a copy waits for them
-  for (const uint32_t earlier : begun.runs->after)
-    if (kernel_ends_[earlier] != 0) see_end(earlier);
 }
 
 // With one device it is all of them.
@@ -151,7 +139,7 @@ std::vector<uint32_t> launches::take_place_in(uint32_t stream, lane& self) {
   streams_[stream].last.assign(1, kernels_launched_);
   streams_used_ = true;
   kernel_ends_.push_back(0);
-  ends_seen_.push_back(false);
+  early_.seen().launched(streams_[stream].device);
   if (core_.late != nullptr) core_.late->release_object(self, object_of_launch(kernels_launched_));
   launch_devices_.push_back(streams_[stream].device);
   ++kernels_launched_;

@@ -169,8 +169,6 @@ class execution : public machine_parts {
   void wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how);
   /// Whether all of them have ended. A loop that asks again and again waits for that: see look_for_spin().
   bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how, const std::byte* private_state);
-  /// Whether the query of the lane comes before an end that nothing has seen yet, though the last step that comes before that end is over.
-  bool comes_before_end(lane& self);
   /// Starts a host thread, as the lane has published it.
   [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
   /// The host thread ends where it is; what lies on its stack is abandoned.
@@ -223,10 +221,6 @@ class execution : public machine_parts {
     if (hosts_.values.on() && next.is_host() && !next.of->copies && !next.of->drives) [[unlikely]]
       hosts_.values.enter(next.of->id);
     fiber::switch_to(self.runs, next.runs, *core_.stack.exceptions);
-  }
-  void first_step(wave& of) {
-    core_.first_step(of);
-    launches_.see_ends_before(of);
   }
   [[gnu::hot]] static void run_lane(void* argument);
   [[gnu::hot]] void lane_ended(lane& self);

@@ -144,7 +144,10 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   finish_plain_store(self, how.frame);
   self.pending = how;
   if (assumes()) assume(*this, self);
-  if (!of.stepped) first_step(of);
+  if (!of.stepped) {
+    core_.first_step(of);
+    launches_.early().seen().see_before(of);
+  }
   if (of.together == nullptr) {
     if (collectives_.arrive(self, value) == collectives::arrival::blocks) {
       if (lane* const next = core_.issues.next_in_order())
@@ -181,7 +184,10 @@ uint64_t execution::barrier(lane& self, const operation& how, uint64_t value) {
   if (!of_cluster && assumes()) assume(*this, self);
   // Lanes that are masked off do not arrive.
   if (of.together != nullptr) yield(self);
-  if (!of.stepped) first_step(of);
+  if (!of.stepped) {
+    core_.first_step(of);
+    launches_.early().seen().see_before(of);
+  }
   const collectives::arrival came =
       of_cluster ? collectives_.wait_at_cluster(self) : collectives_.arrive_at_barrier(self, value);
   if (came == collectives::arrival::blocks) block(self);
@@ -218,7 +224,7 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
       self.pending = how;
       wait_for(self, end, 1);
     }
-    launches_.see_end(launch);
+    launches_.early().seen().see(launch);
     if (core_.late != nullptr) core_.late->acquire_object(self, object_of_end(launch));
   }
   // The end of a kernel writes back what the device holds.
@@ -238,27 +244,21 @@ void execution::begin_copy(lane& engine, const operation& how) {
   turns.begins(engine.of->kernel);
 }
 
-// It is no choice of the order of steps, as a lane ends in its last one. A memory that is late bounds how often in a row (settings::late).
-bool execution::comes_before_end(lane& self) {
-  const bool may = core_.late == nullptr ? core_.phase.is_open() : core_.may_be_late(self);
-  if (!may || core_.pick(self, 2, scheduler::choice_kind::visible) == 0) return false;
-  if (core_.late != nullptr) --self.left.late;
-  return true;
-}
-
 bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how,
                            const std::byte* private_state) {
   self.pending = how;
   self.called = true;
   const auto has_come = [&](uint32_t launch) { return launches_.end_of_work(launch) != 0; };
-  const auto is_seen = [&](uint32_t launch) { return launches_.is_end_seen(launch); };
+  seen_ends& seen = launches_.early().seen();
+  const auto is_seen = [&](uint32_t launch) { return seen.is_seen(launch); };
   const bool have_come = std::all_of(work.begin(), work.end(), has_come);
-  const bool comes_before = have_come && !std::all_of(work.begin(), work.end(), is_seen) && comes_before_end(self);
+  const bool comes_before =
+      have_come && !std::all_of(work.begin(), work.end(), is_seen) && seen_ends::is_missed(core_, self);
   const bool all = have_come && !comes_before;
   for (const uint32_t launch : work) {
     const uint64_t& end = launches_.end_of_work(launch);
     self.reads.add(&end, sizeof end, comes_before && !is_seen(launch) ? 0 : end);
-    if (all) launches_.see_end(launch);
+    if (all) seen.see(launch);
   }
   performed(self, all ? 1 : 0);
   if (!all) {

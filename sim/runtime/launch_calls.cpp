@@ -33,7 +33,8 @@ bool query(uint32_t device) {
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.launched().running(device);
   self.called = true;
-  const bool is_unseen = running == 0 && here.launched().any_end_unseen(device) && here.comes_before_end(self);
+  const bool is_unseen =
+      running == 0 && here.launched().early().seen().any_unseen(device) && seen_ends::is_missed(here.core(), self);
   const bool is_idle = running == 0 && !is_unseen;
   self.reads.add(&running, sizeof running, is_unseen ? 1 : running);
   here.performed(self, is_unseen ? 1 : running);
