@@ -35,6 +35,7 @@ const std::vector<condition>& conditions() {
       {"partings", "step", {"wave"}},
       {"evict.quantum", "evict", {"wave", "queue"}},
       {"evict.early", "evict", {"wave", "queue"}},
+      {"evict.lull", "evict", {"wave", "queue"}},
       {"races", "fidelity", {"scoped"}},
       {"races.excuse", "fidelity", {"scoped"}},
       {"races.excuse", "races", {"end", "weigh", "relaxed"}},
@@ -142,6 +143,9 @@ std::vector<parameter> machine_parameters() {
                         "turn on the device of what may be evicted, where others of its priority wait; 0: no turns"),
       parameter::number("evict.early", 0, 0, 1000, "",
                         "how often in a run something is evicted, by a choice, before its turn is over"),
+      parameter::one_of("evict.lull", "on", {"on", "off"},
+                        "when nothing is evicted early, that may last: random answers find more so; off: each turn "
+                        "asks anew"),
       parameter::one_of("points", "auto", {"auto", "all", "atomics"},
                         "where another lane may come in between: at every access to shared memory, or not at plain "
                         "ones; auto: not at those whose races end the run"),
@@ -292,7 +296,7 @@ settings settings::from(const parameters& values) {
   const std::string& evicted = values.text("evict");
   read.evict = evicted == "wave" ? eviction::wave : evicted == "queue" ? eviction::queue : eviction::off;
   read.quantum = values.count("evict.quantum");
-  read.evictions_early = values.count("evict.early");
+  read.evictions_early = {.most = values.count("evict.early"), .lulls = values.text("evict.lull") == "on"};
   read.lifts_places = values.text("places") == "lifted";
   read.unified = values.count("driver.unified");
   read.devices = std::max(values.count("driver.devices"), read.unified);

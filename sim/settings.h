@@ -153,6 +153,12 @@ struct watch_settings {
   bool behaviour = false;   ///< what lanes did and found is told as a number
 };
 
+/// By a choice, of what has not had its turn.
+struct early_evictions {
+  uint32_t most = 0;  ///< in a run
+  bool lulls = true;  ///< when none is chosen, that may last for some turns; off: each turn asks again
+};
+
 struct settings {
   static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
@@ -190,9 +196,9 @@ struct settings {
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice
   eviction evict = eviction::off;
   uint32_t quantum = 0;  ///< steps of a turn on the device, where others wait for its places; 0: there are no turns
-  uint32_t evictions_early = 0;  ///< in a run, by a choice, of what has not had its turn
-  bool lifts_places = true;      ///< a hang for want of places is tried on a device that has enough of them
-  uint64_t budget = 0;           ///< steps before the fair tail begins, and again before the run is given up
+  early_evictions evictions_early;
+  bool lifts_places = true;  ///< a hang for want of places is tried on a device that has enough of them
+  uint64_t budget = 0;       ///< steps before the fair tail begins, and again before the run is given up
   watch_settings watch;
   uint32_t wakes = 0;           ///< times that a wait may end although nothing changed
   bool early_timeouts = false;  ///< time passes for what waits for it although others can go on

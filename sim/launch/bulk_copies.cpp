@@ -35,7 +35,7 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   std::memcpy(performs.body, &what, sizeof what);
   ++by.runs->bulk_copies;
   if (what.complete == nullptr || what.async) in_groups_.push_back(fresh.id);
-  if (core_.notes != nullptr) core_.notes->untold = untold;
+  leave_out_of_proofs();
   core_.enabled.fair.live(fresh);
   core_.enable(performs);
   return issued_;
@@ -64,13 +64,24 @@ bool bulk_copies::block_is_live(const wave& of) const {
 void* bulk_copies::memory_of(const lane& self, const void* key, size_t size_bytes) {
   for (size_t n = 0; n < memory_used_; ++n)
     if (memory_[n].lane == self.id && memory_[n].key == key) return memory_[n].bytes.data();
-  if (core_.notes != nullptr) core_.notes->untold = untold;
   if (memory_used_ == memory_.size()) memory_.emplace_back();
   lane_memory& fresh = memory_[memory_used_++];
   fresh.lane = self.id;
   fresh.key = key;
   fresh.bytes.assign(size_bytes, std::byte{});
   return fresh.bytes.data();
+}
+
+void bulk_copies::leave_out_of_proofs() {
+  if (core_.notes != nullptr) core_.notes->untold = untold;
+}
+
+void bulk_copies::visit_state(state_reader& to) const {
+  for (size_t n = 0; n < memory_used_; ++n) {
+    to.fact(memory_[n].lane);
+    to.fact(reinterpret_cast<uintptr_t>(memory_[n].key));
+    to.bytes(memory_[n].bytes.data(), memory_[n].bytes.size());
+  }
 }
 
 bool bulk_copies::has_ended(lane& copies) {

@@ -29,8 +29,12 @@ class bulk_copies {
   void forget(uint32_t id) { std::erase(in_groups_, id); }
   /// Whether the block that issued the copy has not ended.
   bool block_is_live(const wave& of) const;
-  /// Memory of the lane in this run, zero the first time, by what it is for. No state of a search has it.
+  /// Memory of the lane in this run, zero the first time, by what it is for.
   void* memory_of(const lane& self, const void* key, size_t size_bytes);
+  /// A search is told that its states lack what copies beside a lane wait for.
+  void leave_out_of_proofs();
+  /// The memory of lanes, for a search.
+  void visit_state(state_reader& to) const;
   /// The copy has ended; whether its kernel has with it.
   static bool has_ended(lane& copies);
 

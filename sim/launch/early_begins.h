@@ -12,14 +12,60 @@
 
 namespace heddle::sim {
 
+/// The end of a launch comes at any time behind the last step of its lanes, though these end in that step: as long as nothing has seen it, a query
+/// may find that it is yet to come.
+class seen_ends {
+ public:
+  void forget() { ends_.clear(); }
+  void launched(uint32_t device) { ends_.push_back({.device = device}); }
+  void ended(uint32_t launch) { ends_[launch].has_come = true; }
+  void see(uint32_t launch) { ends_[launch].is_seen = ends_[launch].has_come; }
+  void see_all(uint32_t device) {
+    for (uint32_t n = 0; n < ends_.size(); ++n)
+      if (ends_[n].device == device) see(n);
+  }
+  /// A wave has begun: what its kernel comes behind has ended for all to see. A copy waits for that itself.
+  void see_before(const wave& begun) {
+    if (begun.host) return;
+    for (const uint32_t earlier : begun.runs->after) see(earlier);
+  }
+  bool is_seen(uint32_t launch) const { return ends_[launch].is_seen; }
+  bool any_unseen(uint32_t device) const {
+    return std::any_of(ends_.begin(), ends_.end(),
+                       [&](const end& each) { return each.device == device && each.has_come && !each.is_seen; });
+  }
+  /// Whether the query of the lane comes before an end that nothing has seen. A memory that is late bounds how often in a row (settings::late).
+  static bool is_missed(run_core& core, lane& by) {
+    const bool may = core.late == nullptr ? core.phase.is_open() : core.may_be_late(by);
+    if (!may || core.pick(by, 2, scheduler::choice_kind::visible) == 0) return false;
+    if (core.late != nullptr) --by.left.late;
+    return true;
+  }
+  void visit_state(state_reader& to) const {
+    for (const end& each : ends_) to.fact(each.is_seen ? 1 : 0);
+  }
+
+ private:
+  struct end {
+    uint32_t device = 0;
+    bool has_come = false;
+    bool is_seen = false;
+  };
+  std::vector<end> ends_;  ///< by launch
+};
+
 class early_begins {
  public:
   void forget() {
+    seen_.forget();
     let_.clear();
     held_back_.clear();
     in_front_.clear();
     waited_.clear();
   }
+
+  seen_ends& seen() { return seen_; }
+  const seen_ends& seen() const { return seen_; }
 
   /// The lane's block lets what comes behind its kernel begin; false when it has done so before.
   bool let(const lane& by) {
@@ -99,6 +145,7 @@ class early_begins {
   }
 
  private:
+  seen_ends seen_;
   struct held {
     uint32_t ordinal = 0;
     uint32_t behind = 0;

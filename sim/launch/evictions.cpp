@@ -263,11 +263,11 @@ bool evictions::take_turns_when_idle(lane& self) {
   return false;
 }
 
-// By a choice, something is evicted that has not had its turn. A search is asked each time; else it is drawn when that happens.
+// By a choice, something is evicted that has not had its turn. With lulls it is drawn when that happens; else each turn asks.
 void evictions::evict_early(lane& self) {
   if (early_left_ == 0 || !core_.phase.is_open() || tenants_.empty()) return;
   const auto count = static_cast<uint32_t>(tenants_.size());
-  if (core_.notes != nullptr) {
+  if (!core_.machine.evictions_early.lulls) {
     if (const uint32_t which = core_.pick(self, count + 1, choice_kind::evict); which != 0)
       evict_early(tenants_[which - 1]);
     return;
@@ -315,7 +315,8 @@ bool evictions::visit_state(state_reader& to) const {
   std::sort(order.begin(), order.end());
   for (const auto& [since, who] : order)
     if (!to.fact(who)) return false;
-  return to.fact(early_left_) && to.fact(core_.phase.places_wanted ? 1 : 0);
+  return to.fact(early_left_) && to.fact(core_.machine.evictions_early.lulls ? until_early_ : 0) &&
+         to.fact(core_.phase.places_wanted ? 1 : 0);
 }
 
 }  // namespace heddle::sim

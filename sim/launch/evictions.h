@@ -29,7 +29,7 @@ class evictions {
 
   void reset() {
     places_given_ = looked_at_ = 0;
-    early_left_ = core_.machine.evictions_early;
+    early_left_ = core_.machine.evictions_early.most;
     until_early_ = not_drawn;
   }
   bool are_on() const { return core_.machine.evict != eviction::off; }

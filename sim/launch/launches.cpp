@@ -288,6 +288,7 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
 }
 
 void launches::acquire_kernels(lane& self, uint32_t device) {
+  early_.seen().see_all(device);
   if (core_.late == nullptr) return;
   // The end of a kernel writes back what the device holds.
   core_.late->all_arrives(self);
@@ -324,7 +325,9 @@ void launches::visit_kernels(state_reader& to) const {
     if (runs.started_blocks < runs.blocks) to.bytes(runs.bytes.data(), runs.bytes.size());
   }
   for (const uint64_t end : kernel_ends_) to.fact(end);
+  if (core_.notes != nullptr && core_.notes->asks_for_ends) early_.seen().visit_state(to);
   early_.visit_state(to);
+  bulk_.visit_state(to);
   for (const uint32_t device : launch_devices_) to.fact(device);
   const device_set& devices = memory_.devices();
   for (uint32_t device = devices.gpus(); device < devices.size(); ++device)

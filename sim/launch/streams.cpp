@@ -85,6 +85,7 @@ void launches::kernel_ended(lane& self) {
 void launches::work_ended(lane& self, uint32_t ordinal) {
   uint64_t& end = kernel_ends_[ordinal];
   end = 1;
+  early_.seen().ended(ordinal);
   functions_.ended(ordinal);
   more_or_less_runs(self, launch_devices_[ordinal], ~uint64_t{0});
   waits_.wake_readers(self, &end, sizeof end);
@@ -151,6 +152,7 @@ std::vector<uint32_t> launches::take_place_in(uint32_t stream, lane& self) {
   streams_[stream].last.assign(1, kernels_launched_);
   streams_used_ = true;
   kernel_ends_.push_back(0);
+  early_.seen().launched(streams_[stream].device);
   if (core_.late != nullptr) core_.late->release_object(self, object_of_launch(kernels_launched_));
   launch_devices_.push_back(streams_[stream].device);
   ++kernels_launched_;

@@ -132,7 +132,10 @@ void execution::run_lane(void* argument) {
   lane& self = *static_cast<lane*>(argument);
   execution& run = *instance;
   self.first_frame = __builtin_frame_address(0);
-  if (!self.of->stepped) run.core_.first_step(*self.of);
+  if (!self.of->stepped) {
+    run.core_.first_step(*self.of);
+    run.launches_.early().seen().see_before(*self.of);
+  }
   current = &self;
   // An exception that leaves the code under test is not caught here: then the stack is still that of the throw (faults/uncaught.cpp).
   self.how_to_run->invoke(self.body);

@@ -147,7 +147,10 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   finish_plain_store(self, how.frame);
   self.pending = how;
   if (assumes()) assume(*this, self);
-  if (!of.stepped) core_.first_step(of);
+  if (!of.stepped) {
+    core_.first_step(of);
+    launches_.early().seen().see_before(of);
+  }
   if (of.together == nullptr) {
     if (collectives_.arrive(self, value) == collectives::arrival::blocks) {
       if (lane* const next = core_.issues.next_in_order())
@@ -184,7 +187,10 @@ uint64_t execution::barrier(lane& self, const operation& how, uint64_t value) {
   if (!of_cluster && assumes()) assume(*this, self);
   // Lanes that are masked off do not arrive.
   if (of.together != nullptr) yield(self);
-  if (!of.stepped) core_.first_step(of);
+  if (!of.stepped) {
+    core_.first_step(of);
+    launches_.early().seen().see_before(of);
+  }
   const collectives::arrival came =
       of_cluster ? collectives_.wait_at_cluster(self) : collectives_.arrive_at_barrier(self, value);
   if (came == collectives::arrival::blocks) block(self);
@@ -221,6 +227,7 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
       self.pending = how;
       wait_for(self, end, 1);
     }
+    launches_.early().seen().see(launch);
     if (core_.late != nullptr) core_.late->acquire_object(self, object_of_end(launch));
   }
   // The end of a kernel writes back what the device holds.
@@ -244,11 +251,17 @@ bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const 
                            const std::byte* private_state) {
   self.pending = how;
   self.called = true;
-  bool all = true;
+  const auto has_come = [&](uint32_t launch) { return launches_.end_of_work(launch) != 0; };
+  seen_ends& seen = launches_.early().seen();
+  const auto is_seen = [&](uint32_t launch) { return seen.is_seen(launch); };
+  const bool have_come = std::all_of(work.begin(), work.end(), has_come);
+  const bool comes_before =
+      have_come && !std::all_of(work.begin(), work.end(), is_seen) && seen_ends::is_missed(core_, self);
+  const bool all = have_come && !comes_before;
   for (const uint32_t launch : work) {
     const uint64_t& end = launches_.end_of_work(launch);
-    self.reads.add(&end, sizeof end, end);
-    all = all && end != 0;
+    self.reads.add(&end, sizeof end, comes_before && !is_seen(launch) ? 0 : end);
+    if (all) seen.see(launch);
   }
   performed(self, all ? 1 : 0);
   if (!all) {

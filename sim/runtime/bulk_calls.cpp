@@ -111,6 +111,11 @@ void* memory_of_lane(const void* key, size_t size_bytes) {
   return execution::instance->launched().bulk().memory_of(self, key, size_bytes);
 }
 
+void leave_out_of_proofs() {
+  const entered inside(caller_lane("copies beside a lane"));
+  execution::instance->launched().bulk().leave_out_of_proofs();
+}
+
 void issue_bulk_copy(void* to, const void* from_memory, uint32_t size_bytes, bool loads, void* barrier,
                      void (*complete)(void*, uint32_t)) {
   const caller from = HEDDLE_CALLER;

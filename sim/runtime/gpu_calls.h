@@ -142,6 +142,8 @@ void arrives_at_part(uint32_t id, uint32_t begun, uint32_t given, bool aligned);
 
 /// Memory of the calling lane that no other one sees, in this run: zero the first time. By what it is for.
 void* memory_of_lane(const void* key, size_t size_bytes);
+/// A search is told that its states lack what copies beside a lane wait for.
+void leave_out_of_proofs();
 
 // Bulk copies: a lane of a kernel has bytes copied beside its block, into the block's memory or out of it. (PTX ISA, "cp.async.bulk".)
 

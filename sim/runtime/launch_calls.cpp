@@ -32,10 +32,12 @@ bool query(uint32_t device) {
   here.core().note_question_of_end();
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.launched().running(device);
-  const bool is_idle = running == 0;
   self.called = true;
-  self.reads.add(&running, sizeof running, running);
-  here.performed(self, running);
+  const bool is_unseen =
+      running == 0 && here.launched().early().seen().any_unseen(device) && seen_ends::is_missed(here.core(), self);
+  const bool is_idle = running == 0 && !is_unseen;
+  self.reads.add(&running, sizeof running, is_unseen ? 1 : running);
+  here.performed(self, is_unseen ? 1 : running);
   if (is_idle) {
     here.launched().acquire_kernels(self, device);
   } else {

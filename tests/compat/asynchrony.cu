@@ -1,4 +1,5 @@
 // Which calls of the host wait for what, and which threads run the functions that streams are given. A case is named by the argument.
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -313,6 +314,53 @@ int asks_again_and_again(std::string_view what) {
   return is_right ? 0 : 1;
 }
 
+// The end of work comes at any time behind its last store, and before what stands behind it in its stream.
+int asks_for_an_end(std::string_view what) {
+  cudaStream_t stream = stream_of_its_own();
+  flag* const raised = lowered_flag();
+  flag* const raised_already = lowered_flag();
+  raised_already->store(1, cuda::memory_order_relaxed);
+  cudaEvent_t done;
+  cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+  if (what == "end_of_a_copy")
+    cudaMemcpyAsync(raised, raised_already, sizeof(int), cudaMemcpyHostToHost, stream);
+  else if (what == "end_before_a_kernel")
+    wait_for<<<1, 1, 0, stream>>>(raised_already);
+  else
+    raise<<<1, 1, 0, stream>>>(raised);
+  cudaEventRecord(done, stream);
+  if (what == "end_before_a_kernel") raise<<<1, 1, 0, stream>>>(raised);
+  while (raised->load(cuda::memory_order_acquire) == 0) {
+  }
+  const auto ask = [&] { return what == "end_of_a_stream" ? cudaStreamQuery(stream) : cudaEventQuery(done); };
+  while (what == "end_asked_for_again" && ask() == cudaErrorNotReady) {
+  }
+  const bool is_over = ask() == cudaSuccess;
+  cudaDeviceSynchronize();
+  return is_over ? 0 : 1;
+}
+
+// Which context a thread finds below the one that it pops depends on when it looked.
+int pops_a_context(std::string_view what) {
+  flag* const raised = lowered_flag();
+  CUcontext contexts[2];
+  for (int n = 0; n < 2; ++n) {
+    cuCtxCreate(&contexts[n], 0, n);
+    cuCtxPopCurrent(nullptr);
+  }
+  std::thread raises([&] { raised->store(1, cuda::memory_order_release); });
+  const int seen = what == "context_of_a_race" ? raised->load(cuda::memory_order_acquire) : 0;
+  cuCtxPushCurrent(contexts[seen]);
+  cuCtxPushCurrent(contexts[0]);
+  while (raised->load(cuda::memory_order_acquire) == 0) {
+  }
+  raises.join();
+  cuCtxPopCurrent(nullptr);
+  int device = 0;
+  cudaGetDevice(&device);
+  return device;
+}
+
 // One thread records the event that another one has a stream wait for: where the record comes first, the stream waits for a kernel that waits for it.
 int recorded_by_another(std::string_view what) {
   flag* const raised = lowered_flag();
@@ -364,6 +412,8 @@ int main(int count, char** arguments) {
   if (what.starts_with("time")) return asks_for_time(what);
   if (what.starts_with("recorded")) return recorded_by_another(what);
   if (what.starts_with("given")) return given_by_another(what);
+  if (what.starts_with("end")) return asks_for_an_end(what);
+  if (what.starts_with("context")) return pops_a_context(what);
   if (what.starts_with("query")) return asks_again_and_again(what);
   return 2;
 }

@@ -490,8 +490,8 @@ TEST(Search, TurnsOnTheDeviceAreThoseThatTheSettingsSay) {
   // A queue is not evicted for itself.
   EXPECT_EQ(outcomes({"evict=queue", "evict.quantum=1"}), (notes{"01"}));
   // Anywhere, once: before the store, behind it, behind the load.
-  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=64", "evict.early=1"}), (notes{"01", "10", "11"}));
-  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=0", "evict.early=1"}), (notes{"01", "10", "11"}));
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=64", "evict.early=1", "evict.lull=off"}), (notes{"01", "10", "11"}));
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=0", "evict.early=1", "evict.lull=off"}), (notes{"01", "10", "11"}));
 }
 
 /// Three waves, of which each takes a word twice, and notes what it has found.
@@ -522,7 +522,7 @@ TEST(Search, ReductionsLeaveNoTurnOnTheDeviceOut) {
        std::vector<std::vector<std::string>>{{"evict=off"},
                                              {"evict=wave", "evict.quantum=1"},
                                              {"evict=wave", "evict.quantum=2"},
-                                             {"evict=wave", "evict.quantum=64", "evict.early=1"}}) {
+                                             {"evict=wave", "evict.quantum=64", "evict.early=1", "evict.lull=off"}}) {
     std::vector<std::string> settings = {"resident=2", "progress=slots"};
     settings.insert(settings.end(), turns.begin(), turns.end());
     explorer_of program(three_take_a_word::run, settings, three_take_a_word::note);
@@ -560,7 +560,7 @@ TEST(Search, WhatWaitsForAWaveWithoutAPlaceHangsUnlessThatGetsOne) {
     EXPECT_EQ(verdicts({model, "evict=queue", "evict.quantum=1"}), std::set{verdict::deadlock});
     for (const char* quantum : {"evict.quantum=1", "evict.quantum=2", "evict.quantum=5"})
       EXPECT_EQ(verdicts({model, "evict=wave", quantum}), std::set{verdict::ok});
-    EXPECT_EQ(verdicts({model, "evict=wave", "evict.quantum=0", "evict.early=1"}),
+    EXPECT_EQ(verdicts({model, "evict=wave", "evict.quantum=0", "evict.early=1", "evict.lull=off"}),
               (std::set{verdict::ok, verdict::deadlock}));
   }
   EXPECT_EQ(verdicts({"progress=obe", "evict=wave", "evict.quantum=1"}), (std::set{verdict::ok, verdict::progress}));

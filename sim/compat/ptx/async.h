@@ -16,7 +16,8 @@ class async_copies {
     // Earlier than it must be is allowed too.
     if (count_ == most) {
       make_first();
-      leave_out_of_proofs();
+      // What the lane does between here and the wait is not compared with the copy.
+      sim::runtime::leave_out_of_proofs();
     }
     if (given > bytes) given = bytes;
     check_alignment(to, bytes);
@@ -63,11 +64,6 @@ class async_copies {
     uint32_t group;
   };
 
-  /// What the lane does between here and the wait is not compared with the copy.
-  static void leave_out_of_proofs() {
-    static constexpr char key = 0;
-    sim::runtime::memory_of_lane(&key, sizeof key);
-  }
   /// The one that was issued first is under way no more.
   HEDDLE_PTX_INLINE copy take_first() {
     const copy one = waiting_[first_];
@@ -104,6 +100,7 @@ class async_copies {
 /// Of the lane that calls, wherever its calls have led it.
 inline async_copies& lane_copies() {
   static constexpr char key = 0;
+  sim::runtime::leave_out_of_proofs();
   return *static_cast<async_copies*>(sim::runtime::memory_of_lane(&key, sizeof(async_copies)));
 }
 

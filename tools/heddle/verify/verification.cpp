@@ -23,6 +23,7 @@ parameters without_bounds(const parameters& settings, const std::vector<std::str
   if (made.has("wakes")) widen("wakes", "1000");
   // The order of all lanes counts.
   if (made.has("step")) made.set("step=lane");
+  if (made.has("evict") && made.text("evict") != "off") widen("evict.lull", "off");
   if (!made.has("fidelity")) return made;
   const std::string fidelity = made.text("fidelity");
   if (fidelity == "scoped") {
