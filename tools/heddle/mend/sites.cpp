@@ -27,9 +27,6 @@ bool loads(operation_kind kind) {
 bool stores(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::plain_store || kind == operation_kind::volatile_store;
 }
-bool modifies(operation_kind kind) {
-  return kind == operation_kind::read_modify_write || kind == operation_kind::compare_exchange;
-}
 bool is_plain(operation_kind kind) { return kind == operation_kind::plain_load || kind == operation_kind::plain_store; }
 bool is_access(operation_kind kind) { return loads(kind) || stores(kind) || modifies(kind); }
 /// Whether it tells a lane which others are with it, or is done together with these.

@@ -9,10 +9,6 @@ namespace {
 using sim::operation_kind;
 using sim::run_record;
 
-bool modifies(operation_kind kind) {
-  return kind == operation_kind::read_modify_write || kind == operation_kind::compare_exchange;
-}
-
 /// What has been done to a word that threads wait for.
 struct arrivals {
   const run_record::step* set = nullptr;   ///< the last store to it

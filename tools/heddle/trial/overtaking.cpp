@@ -9,9 +9,6 @@ namespace {
 using sim::operation_kind;
 using sim::run_record;
 
-bool modifies(operation_kind kind) {
-  return kind == operation_kind::read_modify_write || kind == operation_kind::compare_exchange;
-}
 bool may_load(operation_kind kind) {
   return kind == operation_kind::load || kind == operation_kind::plain_load || kind == operation_kind::volatile_load ||
          modifies(kind);

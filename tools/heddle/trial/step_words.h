@@ -11,6 +11,11 @@
 
 namespace heddle::tools {
 
+/// Whether the operation is a read-modify-write, be it one that fails.
+inline bool modifies(sim::operation_kind kind) {
+  return kind == sim::operation_kind::read_modify_write || kind == sim::operation_kind::compare_exchange;
+}
+
 inline bool is_plain_access(sim::operation_kind kind) {
   return kind == sim::operation_kind::plain_load || kind == sim::operation_kind::plain_store;
 }
