@@ -3,7 +3,7 @@
 #include <cuComplex.h>
 #include <cuda.h>
 #ifndef __cuda_cuda_h__
-#error NVIDIA's header is known by this name
+#error the header of NVIDIA is known by this name
 #endif
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
