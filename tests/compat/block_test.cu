@@ -134,11 +134,14 @@ __shared__ volatile int flag_of_file;
 }
 
 // Its parameter and the variable in it are its own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 __device__ int sum_of(const int* row_of_file) {
   int count_of_file = 0;
   for (int n = 0; n < 4; ++n) count_of_file += row_of_file[n];
   return count_of_file;
 }
+#pragma GCC diagnostic pop
 template <bool WithBarrier>
 __global__ void use_variables_of_file(int* failures) {
   if (threadIdx.x == 0) {
@@ -146,7 +149,7 @@ __global__ void use_variables_of_file(int* failures) {
     count_of_file = 0;
     named::flag_of_file = 5;
   }
-  row_of_file[threadIdx.x] = 2 * threadIdx.x;
+  row_of_file[threadIdx.x] = 2 * static_cast<int>(threadIdx.x);
   if (WithBarrier) __syncthreads();
   atomicAdd_block(&count_of_file, row_of_file[3 - threadIdx.x]);
   __syncthreads();
