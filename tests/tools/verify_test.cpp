@@ -527,6 +527,8 @@ TEST_F(prove_if_small, what_no_search_tells_is_no_proof_and_no_finding) {
 
 TEST(trials, what_only_the_proof_has_found_counts) {
   tools::trial made;
+  EXPECT_FALSE(made.as_expected()) << "no schedule has come to its end";
+  made.runs.schedules = 1;
   EXPECT_TRUE(made.as_expected());
   made.proof = tools::proof_attempt{};
   EXPECT_TRUE(made.as_expected()) << "an attempt that came to nothing says nothing";
