@@ -51,6 +51,11 @@ uint64_t behaviours::last_new() const {
   return last;
 }
 
+uint64_t behaviours::runs_without_news(uint64_t first_seed, uint64_t runs) const {
+  const uint64_t with_news = last_new() - first_seed + 1;
+  return runs - std::min(runs, with_news);
+}
+
 double behaviours::chance_of_new(uint64_t first_seed, uint64_t runs) const {
   const uint64_t first_half = runs / 2;
   uint64_t hits = 0;

@@ -30,6 +30,9 @@ class behaviours {
   void note_more() { more_ = true; }
   /// The highest of the lowest seeds: behind it came nothing new.
   uint64_t last_new() const;
+  /// Of so many runs, by the seeds from `first_seed` on, how many came behind the last new one. 0 where a campaign that was interrupted has left out
+  /// seeds below it.
+  uint64_t runs_without_news(uint64_t first_seed, uint64_t runs) const;
 
   /// How likely a run by another seed is at most to show a behaviour that none of the `runs`, by the seeds from `first_seed` on, has shown, with a
   /// confidence of 95 %: as if seeds were drawn at random. What the second half of them has shown beside the first half is as many hits of

@@ -305,6 +305,14 @@ TEST(behaviours, of_parts_add_up_in_any_order) {
   }
 }
 
+TEST(behaviours, of_a_campaign_with_gaps_are_not_said_to_be_old) {
+  behaviours seen;
+  for (const uint64_t seed : {11U, 12U, 40U}) seen.add(seed, seed);
+  EXPECT_EQ(seen.runs_without_news(11, 3), 0u);
+  seen.add(12, 41);
+  EXPECT_EQ(seen.runs_without_news(11, 31), 1u);
+}
+
 TEST(behaviours, beyond_what_is_told_apart_are_said_to_be_there) {
   behaviours many;
   for (uint64_t seed = 1; seed <= behaviours::most; ++seed) many.add(seed, seed);

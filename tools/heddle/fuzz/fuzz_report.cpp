@@ -107,7 +107,7 @@ void print_behaviours(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     const scheduler::behaviours& seen = each.runs.seen;
     if (!seen.any()) continue;
-    const uint64_t quiet = each.first_seed + each.runs.schedules - 1 - seen.last_new();
+    const uint64_t quiet = seen.runs_without_news(each.first_seed, each.runs.schedules);
     std::cout << '\n'
               << scheduler::printable(each.tested->name) << ": " << (seen.more() ? "more than " : "")
               << grouped(seen.count()) << (seen.count() == 1 ? " behaviour in " : " behaviours in ")

@@ -57,7 +57,7 @@ json to_json(const scheduler::behaviours& seen, uint64_t first_seed, uint64_t sc
   if (!seen.any()) return nullptr;
   return {{"count", seen.count()},
           {"more", seen.more()},
-          {"none_new_in_the_last", first_seed + schedules - 1 - seen.last_new()},
+          {"none_new_in_the_last", seen.runs_without_news(first_seed, schedules)},
           {"chance_of_new_at_most", seen.chance_of_new(first_seed, schedules)}};
 }
 
