@@ -1,4 +1,4 @@
-// new and delete of the whole program: what lanes allocate in a search lies where it does in every run.
+// new, delete and throw of the whole program: what lanes allocate in a search lies where it does in every run.
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/program_memory.h>
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -73,15 +74,19 @@ void* allocate_in(lane_heap& heap, lane& self, size_t size_bytes, size_t alignme
   return memory;
 }
 
-void* allocate(size_t size_bytes, size_t alignment, const caller& from) {
+/// Null when there is no memory.
+void* allocate_once(size_t size_bytes, size_t alignment, const caller& from) {
   if (lane* const self = execution::current; self != nullptr)
     if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr && is_of_run(from.place)) {
       const heddle::sim::runtime::entered inside(*self);
       if (void* const memory = allocate_in(*own, *self, size_bytes, alignment, from)) return memory;
     }
-  if (size_bytes == 0) size_bytes = 1;
+  return from_c_library(std::max<size_t>(size_bytes, 1), alignment);
+}
+
+void* allocate(size_t size_bytes, size_t alignment, const caller& from) {
   for (;;) {
-    void* const memory = from_c_library(size_bytes, alignment);
+    void* const memory = allocate_once(size_bytes, alignment, from);
     if (memory != nullptr) return memory;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
@@ -182,6 +187,32 @@ HEDDLE_WEAK void operator delete(void* memory, std::align_val_t, const std::noth
 }
 HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   release(memory, HEDDLE_CALLER);
+}
+
+// Exceptions, for which the C++ library calls malloc() (Itanium C++ ABI: Exception Handling, 2.4.2). What stands in front of the object that
+// is thrown, zero at first, takes so many bytes in libstdc++ and in libc++abi; a dependent exception is no longer than that.
+namespace {
+constexpr size_t exception_header_bytes = 128;
+void* allocate_exception(size_t size_bytes, const caller& from) noexcept {
+  static_assert(sizeof(void*) == 8, "the header was counted for pointers of 8 bytes");
+  void* const memory = allocate_once(exception_header_bytes + size_bytes, usual, from);
+  if (memory == nullptr) std::terminate();
+  std::memset(memory, 0, exception_header_bytes);
+  return static_cast<std::byte*>(memory) + exception_header_bytes;
+}
+void free_exception(void* thrown, const caller& from) noexcept {
+  release(static_cast<std::byte*>(thrown) - exception_header_bytes, from);
+}
+}  // namespace
+extern "C" {
+HEDDLE_WEAK void* __cxa_allocate_exception(size_t size_bytes) noexcept {
+  return allocate_exception(size_bytes, HEDDLE_CALLER);
+}
+HEDDLE_WEAK void __cxa_free_exception(void* thrown) noexcept { free_exception(thrown, HEDDLE_CALLER); }
+HEDDLE_WEAK void* __cxa_allocate_dependent_exception() noexcept {
+  return static_cast<std::byte*>(allocate_exception(0, HEDDLE_CALLER)) - exception_header_bytes;
+}
+HEDDLE_WEAK void __cxa_free_dependent_exception(void* dependent) noexcept { release(dependent, HEDDLE_CALLER); }
 }
 #else
 namespace heddle::sim::runtime {
