@@ -1,4 +1,5 @@
 #include <heddle/scheduler/choice.h>
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/strategy.h>
 
 #include <array>
@@ -12,7 +13,7 @@ constexpr std::array<std::string_view, choice_kind_count> kind_names = {
     "actor", "mask", "wake", "visible", "place", "arrive", "start", "end", "arm", "spurious", "part", "lane", "evict"};
 
 [[noreturn]] void fail(const char* what, uint32_t count, uint32_t picked) {
-  std::fprintf(stderr, "heddle: %s (count %u, picked %u)\n", what, count, picked);
+  dprintf(own_errors, "heddle: %s (count %u, picked %u)\n", what, count, picked);
   std::abort();
 }
 

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/sim/base/address_space.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ size_t share_of_address_space(size_t wanted, size_t parts) {
 }
 
 void no_address_space(size_t bytes, const char* what) {
-  std::fprintf(stderr, "heddle: cannot reserve %zu KiB of address space for %s: %s; %s\n", bytes >> 10, what,
+  dprintf(scheduler::own_errors, "heddle: cannot reserve %zu KiB of address space for %s: %s; %s\n", bytes >> 10, what,
                std::strerror(errno), more_address_space);
   std::exit(3);
 }

@@ -1,6 +1,7 @@
 // The fair tail: after the budget, or where the strategy begins it, only lanes take turns that the progress model guarantees turns. When the
 // whole state comes back and each of them has stepped meanwhile, the run repeats itself for ever: this proves a hang.
 // ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each that is always in the fair set.)
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/sim/judge/judge.h>
 #include <heddle/sim/judge/visit_threads.h>
 
@@ -202,7 +203,7 @@ void judge::given_turn([[maybe_unused]] const lane& next) {
         !(core_.phase.denied || core_.phase.checks == quiescence_check::of_all || who->of->guaranteed))
       continue;
     if (++core_.enabled.passed_over[who->id] <= most) continue;
-    std::fprintf(stderr, "heddle: %s can go on, but was passed over %u times in the fair tail\n", name_of(*who).c_str(),
+    dprintf(scheduler::own_errors, "heddle: %s can go on, but was passed over %u times in the fair tail\n", name_of(*who).c_str(),
                  core_.enabled.passed_over[who->id]);
     std::abort();
   }

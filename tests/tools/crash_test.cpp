@@ -166,6 +166,11 @@ TEST(what_programs_print, is_not_shown_while_many_schedules_run_and_a_finding_ha
   EXPECT_EQ(times(crashing({"fuzz", "prints.well", "--schedules", "20"}).out, line), 0U);
   EXPECT_GE(times(crashing({"fuzz", "prints.well", "--schedules", "20", "--show-output"}).out, line), 20U);
   EXPECT_EQ(times(crashing({"verify", "prints.well"}).out, line), 0U);
+  const std::string to_errors = "{\"standard error prints\"\n";
+  EXPECT_EQ(crashing({"fuzz", "prints.well", "--schedules", "20"}).err, "");
+  EXPECT_GE(times(crashing({"fuzz", "prints.well", "--schedules", "20", "--show-output"}).err, to_errors), 20U);
+  EXPECT_EQ(crashing({"verify", "prints.well"}).err, "");
+  EXPECT_GE(times(crashing({"run", "prints.well"}).err, to_errors), 1U);
   // One schedule is looked at closely.
   EXPECT_GE(times(crashing({"fuzz", "prints.well", "--schedules", "1"}).out, line), 1U);
   EXPECT_GE(times(crashing({"run", "prints.well"}).out, line), 1U);
@@ -175,6 +180,13 @@ TEST(what_programs_print, is_not_shown_while_many_schedules_run_and_a_finding_ha
   EXPECT_LT(heading, told.find("    " + line)) << told;
   EXPECT_EQ(times(told, line), 1U) << told;
   EXPECT_EQ(times(told, "    {\"a kernel prints\"\n"), 1U) << told;
+  EXPECT_EQ(times(told, "  it printed to standard error:\n    " + to_errors), 1U) << told;
+  // What stops a run is at hand where the run is told.
+  const ended_process misused = crashing({"fuzz", "misused.parameter", "--schedules", "20"});
+  EXPECT_NE(misused.out.find("  it printed to standard error:\n    heddle: parameter \"none\" is not defined\n"),
+            std::string::npos)
+      << misused.out;
+  EXPECT_EQ(misused.err, "");
 }
 
 TEST(json_of_a_command, is_told_as_lost_when_it_cannot_be_written) {

@@ -222,6 +222,7 @@ void print_as_programs_do(bool aborts) {
   std::cout << "{\"a stream prints\"\n";
   static constexpr char line[] = "{\"write prints\"\n";
   if (write(STDOUT_FILENO, line, sizeof line - 1) < 0) return;
+  std::cerr << "{\"standard error prints\"\n";
   in_second_wave([aborts] {
     std::printf("{\"a kernel prints\"\n");
     if (aborts) std::abort();
@@ -236,6 +237,9 @@ void is_interrupted(const heddle::parameters&) {
 }
 
 HEDDLE_SCENARIO(is_interrupted, {.name = "stopped.in-its-only-run", .summary = "Interrupts the command."});
+void misuses(const heddle::parameters& set) { static_cast<void>(set.count("none")); }
+
+HEDDLE_SCENARIO(misuses, {.name = "misused.parameter", .summary = "Asks for a parameter that it does not have."});
 HEDDLE_SCENARIO(prints, {.name = "prints.well", .summary = "Prints."});
 HEDDLE_SCENARIO(prints_and_aborts, {.name = "prints.abort", .summary = "Prints, and calls abort()."});
 HEDDLE_SCENARIO(well, {.name = "crash.none", .summary = "Ends well."});

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/cli/common.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ std::string one_line(std::string_view text) {
 
 int fail(exit_status status, std::string_view line) {
   std::cout.flush();
-  std::fprintf(stderr, "heddle: %s\n", one_line(line).c_str());
+  dprintf(scheduler::own_errors, "heddle: %s\n", one_line(line).c_str());
   return status;
 }
 

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/estimate.h>
 #include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/messages.h>
@@ -82,7 +83,7 @@ void rank_leader::leave_out(int rank) {
   if (lost.lost) return;
   lost.lost = true;
   lost.idle = false;
-  std::fprintf(stderr, "heddle: rank %d is lost; others run its seeds\n", rank);
+  dprintf(scheduler::own_errors, "heddle: rank %d is lost; others run its seeds\n", rank);
   if (lost.piece != 0 && campaign_ != nullptr) campaign_->add(lost.seeds, {});  // none of them has been run
   lost.piece = 0;
   any_left_ = true;

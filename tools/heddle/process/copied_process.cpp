@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/process/kept_output.h>
@@ -75,7 +76,7 @@ void send_text(int socket, const std::string& text) {
   try {
     work(message_line(socket));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "heddle: %s\n", error.what());
+    dprintf(scheduler::own_errors, "heddle: %s\n", error.what());
     status = 3;
   }
   std::cout.flush();

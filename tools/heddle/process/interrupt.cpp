@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 
@@ -30,7 +31,7 @@ extern "C" void heddle_on_interrupt(int signal) {
   // What sees the flag may ask by which signal: pairs with its acquire.
   if (!the_flag->raised.exchange(true, std::memory_order_acq_rel)) {
     constexpr char line[] = "heddle: stopping, with what there is; once more: at once\n";
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, line, sizeof line - 1);
+    [[maybe_unused]] const auto written = write(scheduler::own_errors, line, sizeof line - 1);
   }
   errno = error_before;
 }

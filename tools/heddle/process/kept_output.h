@@ -5,8 +5,9 @@
 
 namespace heddle::tools {
 
-/// While the object lives, what this process prints to standard output goes to memory, and not among what the command tells. Where it was asked for
-/// (care::shows_output), where another object keeps it already, or where there is no such memory, all stays as it is. Of the only thread.
+/// While the object lives, what this process prints to standard output and to standard error goes to memory, and not among what the command tells,
+/// which has scheduler::own_errors, as the report of a sanitizer has. Where it was asked for (care::shows_output), where another object keeps it
+/// already, or where there is no such memory, all stays as it is. Of the only thread.
 class kept_output {
  public:
   kept_output();
@@ -20,11 +21,12 @@ class kept_output {
   static void bound();
   /// The first line of what has been printed since the last call that says that something failed (complaint.h); empty: none, or nothing is kept.
   static std::string complaint();
-  /// What has been printed since, as a paragraph of a report: its last lines, below a heading. Empty where nothing was printed, or nothing is kept.
+  /// What has been printed since, as paragraphs of a report: the last lines of each of the two, below a heading. Empty where nothing was printed, or
+  /// nothing is kept.
   static std::string paragraph();
 
  private:
-  int shown_ = -1;  ///< where standard output went before
+  bool keeps_ = false;
 };
 
 }  // namespace heddle::tools

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
@@ -56,7 +57,7 @@ class search_progress {
   search_progress(const search_progress&) = delete;
   search_progress& operator=(const search_progress&) = delete;
   void clear() {
-    if (shown_) std::cerr << "\r\033[K" << std::flush;
+    if (shown_) dprintf(scheduler::own_errors, "\r\033[K");
     shown_ = false;
   }
   void show(const sim::search_result& so_far) {
@@ -68,9 +69,9 @@ class search_progress {
     shown_ = terminal_;
     constexpr size_t line_width_max = 79;
     if (terminal_)
-      std::cerr << "\r\033[K" << shortened(line, line_width_max) << std::flush;
+      dprintf(scheduler::own_errors, "\r\033[K%s", shortened(line, line_width_max).c_str());
     else
-      std::cerr << line << std::endl;
+      dprintf(scheduler::own_errors, "%s\n", line.c_str());
   }
 
  private:
@@ -140,7 +141,7 @@ void print_text(const verification& made, const invocation& asked) {
 void tell_unsaved(const invocation& asked, const std::string& why) {
   const std::string line = "--save " + asked.verify.save_file + ": this search cannot be saved: " + why +
                            "; it goes on, and is lost where a bound cuts it";
-  std::fprintf(stderr, "heddle: %s\n", one_line(line).c_str());
+  dprintf(scheduler::own_errors, "heddle: %s\n", one_line(line).c_str());
 }
 
 /// What is told of a scenario that is not looked at any more.

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/digest.h>
 #include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/piece_worker.h>
@@ -215,7 +216,7 @@ void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   ended_early_ = 0;
   if (seen.was_killed && !seen.is_told && ++killed_[seed] <= kills_believed) {
     // Most likely it was killed from outside, as a system does that is short of memory.
-    std::fprintf(stderr, "heddle: a process of this campaign was killed; its schedules are run again\n");
+    dprintf(scheduler::own_errors, "heddle: a process of this campaign was killed; its schedules are run again\n");
     return campaign.add(who.seeds, {});
   }
   scheduler::finding found = named(seen, seed);
