@@ -63,6 +63,7 @@
 #define HEDDLE_GPU_POINTER_ATTRIBUTES cudaPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
+#define HEDDLE_COMPAT_FIRST_P2P_ATTRIBUTE 1
 #define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>

@@ -14,6 +14,7 @@
 #define HEDDLE_GPU_POINTER_ATTRIBUTES simulatedPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_MEMORY device_alone
+#define HEDDLE_COMPAT_FIRST_P2P_ATTRIBUTE 1
 #define HEDDLE_GPU_STAGES true
 // NOLINTEND(modernize-macro-to-enum)
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)

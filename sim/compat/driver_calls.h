@@ -17,6 +17,13 @@ inline context_stack& pushed_contexts() {
   return *static_cast<context_stack*>(sim::runtime::memory_of_lane(&key, sizeof(context_stack)));
 }
 
+inline int device_of(CUcontext context) { return static_cast<int>(reinterpret_cast<uintptr_t>(context) - 1); }
+/// Whether it is the context of another device than the current one.
+inline bool is_peer(CUcontext context) {
+  return context != nullptr && is_device(device_of(context)) &&
+         static_cast<uint32_t>(device_of(context)) != sim::runtime::current_device();
+}
+
 }  // namespace heddle::compat
 
 inline CUresult cuCtxPushCurrent(CUcontext context) {
@@ -34,8 +41,22 @@ inline CUresult cuCtxPopCurrent(CUcontext* context) {
   heddle::sim::runtime::set_current_device(pushed.devices[--pushed.count]);
   return CUDA_SUCCESS;
 }
-inline CUresult cuCtxEnablePeerAccess(CUcontext context, unsigned int flags) {
-  return context == nullptr || flags != 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+inline CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!heddle::compat::is_peer(peer)) return CUDA_ERROR_INVALID_CONTEXT;
+  return static_cast<CUresult>(cudaDeviceEnablePeerAccess(heddle::compat::device_of(peer), 0));
+}
+inline CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  if (!heddle::compat::is_peer(peer)) return CUDA_ERROR_INVALID_CONTEXT;
+  return static_cast<CUresult>(cudaDeviceDisablePeerAccess(heddle::compat::device_of(peer)));
+}
+enum CUdevice_P2PAttribute {
+  CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
+  CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
+  CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
+};
+inline CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to) {
+  return static_cast<CUresult>(cudaDeviceGetP2PAttribute(value, static_cast<cudaDeviceP2PAttr>(attribute), from, to));
 }
 inline CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
   cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);

@@ -199,18 +199,41 @@ HEDDLE_GPU(OccupancyMaxPotentialBlockSize)(int* grid, int* block, Kernel* kernel
       grid, block, kernel, [=](int) { return shared_bytes; }, most);
 }
 
-// -- peers: every device reaches the memory of the others
+// -- peers: every device can reach the memory of the others
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceCanAccessPeer)(int* can, int device, int peer) {
   if (!heddle::compat::has_device(device) || !heddle::compat::has_device(peer)) return HEDDLE_GPU(ErrorInvalidDevice);
   *can = device != peer ? 1 : 0;
   return HEDDLE_GPU(Success);
 }
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceEnablePeerAccess)(int peer, unsigned int) {
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceEnablePeerAccess)(int peer, unsigned int flags) {
   if (!heddle::compat::has_device(peer) || static_cast<uint32_t>(peer) == heddle::sim::runtime::current_device())
     return HEDDLE_GPU(ErrorInvalidDevice);
-  return HEDDLE_GPU(Success);
+  if (flags != 0) return HEDDLE_GPU(ErrorInvalidValue);
+  return heddle::sim::runtime::set_peer_access(static_cast<uint32_t>(peer), true)
+             ? HEDDLE_GPU(Success)
+             : HEDDLE_GPU(ErrorPeerAccessAlreadyEnabled);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceDisablePeerAccess)(int peer) {
-  return heddle::compat::has_device(peer) ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorInvalidDevice);
+  if (!heddle::compat::has_device(peer)) return HEDDLE_GPU(ErrorInvalidDevice);
+  return heddle::sim::runtime::set_peer_access(static_cast<uint32_t>(peer), false)
+             ? HEDDLE_GPU(Success)
+             : HEDDLE_GPU(ErrorPeerAccessNotEnabled);
+}
+
+enum HEDDLE_GPU(DeviceP2PAttr) {
+  HEDDLE_GPU(DevP2PAttrPerformanceRank) = HEDDLE_COMPAT_FIRST_P2P_ATTRIBUTE,
+  HEDDLE_GPU(DevP2PAttrAccessSupported),
+  HEDDLE_GPU(DevP2PAttrNativeAtomicSupported),
+};
+/// All links between two devices are alike, and carry atomics.
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(DeviceGetP2PAttribute)(int* value, HEDDLE_GPU(DeviceP2PAttr) attribute, int from, int to) {
+  if (!heddle::compat::has_device(from) || !heddle::compat::has_device(to) || from == to)
+    return HEDDLE_GPU(ErrorInvalidDevice);
+  *value =
+      attribute == HEDDLE_GPU(DevP2PAttrAccessSupported) || attribute == HEDDLE_GPU(DevP2PAttrNativeAtomicSupported)
+          ? 1
+          : 0;
+  return HEDDLE_GPU(Success);
 }

@@ -217,6 +217,8 @@ template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(IpcOpenMemHandle)(T** memory, HEDDLE_GPU(IpcMemHandle_t) handle, unsigned int) {
   __builtin_memcpy(memory, handle.reserved, sizeof *memory);
+  const uint32_t owner = heddle::sim::runtime::device_of(*memory);
+  if (owner != heddle::sim::runtime::current_device()) heddle::sim::runtime::set_peer_access(owner, true);
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(IpcCloseMemHandle)(void*) { return HEDDLE_GPU(Success); }

@@ -118,6 +118,19 @@ void device_allocations::out_of_reach(lane& self) {
           "both (driver.reach=all is a machine on which the host reaches it)");
 }
 
+void device_allocations::check_peer(lane& self) {
+  const operation& how = self.pending;
+  const allocation& of = core_.map.heap.holder(how.address);
+  const uint32_t mine = self.of->device;
+  if (!of.needs_peer_access || of.device == mine || (devices_[mine].peers >> of.device & 1) != 0) return;
+  const std::string peer = std::to_string(of.device), here = std::to_string(mine);
+  core_.end(self, verdict::memory,
+            std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
+                core_.map.heap.describe(how.address) + ": memory of device " + peer + ", which device " + here +
+                " was not let to reach; call cudaDeviceEnablePeerAccess(" + peer + ", 0) where device " + here +
+                " is current, before the launch (driver.reach=all is a machine on which devices reach each other)");
+}
+
 // -- the program's own heap ---------------------------------------------------------------------------------------------------------
 
 std::string device_allocations::who_freed(const void* base) const {

@@ -23,11 +23,12 @@ struct allocation_request {
   memory_kind kind = memory_kind::shared;
   const char* name = "";  ///< must outlive the run
   uint32_t device = 0;
-  const void* owner = nullptr;  ///< the object whose end releases it, if any
-  bool moves = false;           ///< its pages move to the GPU whose lanes use them first
-  const void* place = nullptr;  ///< the return address of the call
-  bool is_hidden = false;       ///< from the host: it reaches the memory by copies alone
-  bool in_pages = false;        ///< whole pages, which can be mapped at other addresses too
+  const void* owner = nullptr;     ///< the object whose end releases it, if any
+  bool moves = false;              ///< its pages move to the GPU whose lanes use them first
+  const void* place = nullptr;     ///< the return address of the call
+  bool is_hidden = false;          ///< from the host: it reaches the memory by copies alone
+  bool needs_peer_access = false;  ///< of a hidden one: other devices, too, reach it only where they were let to
+  bool in_pages = false;           ///< whole pages, which can be mapped at other addresses too
 };
 
 class device_allocations {
@@ -74,11 +75,21 @@ class device_allocations {
   /// The heap has answered `said` to the lane's pending access: ends the run when it may not be made. Whether its pages move and a driver that is
   /// stepped must bring them (command_driver::reaches).
   bool look_closer(lane& self, const char* said);
-  /// Ends the run where the lane is host code that does not reach the memory by its address.
+  /// Ends the run where the lane is host code, or of another device, that does not reach the memory by its address.
   void check_reach(lane& self) {
-    if (self.is_host() && !self.of->copies && !self.copies_memory && core_.map.heap.hides(self.pending.address))
-        [[unlikely]]
-      out_of_reach(self);
+    if (self.is_host()) {
+      if (!self.of->copies && !self.copies_memory && core_.map.heap.holder(self.pending.address).is_hidden) [[unlikely]]
+        out_of_reach(self);
+    } else if (devices_.size() > 1) [[unlikely]] {
+      check_peer(self);
+    }
+  }
+  /// Whether the one device may reach memory of the other from now on (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"); false where that is
+  /// so already.
+  bool set_peer_access(uint32_t device, uint32_t peer, bool may_reach) {
+    const uint32_t before = devices_[device].peers, bit = 1u << peer;
+    devices_[device].peers = may_reach ? before | bit : before & ~bit;
+    return devices_[device].peers != before;
   }
 
   /// Whether the lane's pending access is one for which a driver that is stepped may have to move pages.
@@ -127,6 +138,8 @@ class device_allocations {
  private:
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   [[noreturn]] void out_of_reach(lane& self);
+  /// Ends the run where the lane's device was not let to reach the memory.
+  void check_peer(lane& self);
   /// " by host main at a.cu:4", of memory that has been freed; empty where that is not known.
   std::string who_freed(const void* base) const;
   /// The same of memory of the device behind "; it was freed", for the message of a lane that uses it.

@@ -11,7 +11,7 @@ namespace {
 bool is_hidden(const run_core& core, const void* address) {
   if (!core.map.heap.contains(address)) return false;
   const allocation* const known = core.map.heap.nearest(address);
-  return core.map.heap.hides(address) ||
+  return core.map.heap.holder(address).is_hidden ||
          (known != nullptr && std::string_view(known->name).starts_with("grid barrier"));
 }
 

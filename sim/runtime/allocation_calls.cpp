@@ -9,6 +9,11 @@
 
 namespace heddle::sim::runtime {
 
+bool set_peer_access(uint32_t peer, bool may_reach) {
+  if (execution::current == nullptr) return false;
+  return execution::instance->memory().set_peer_access(current_device(), peer, may_reach);
+}
+
 uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
 
 link_properties link_of_run() {

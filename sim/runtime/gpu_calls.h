@@ -100,6 +100,8 @@ link_properties link_of_run();
 uint32_t current_device();
 /// `device` is below device_count().
 void set_current_device(uint32_t device);
+/// Whether the current device reaches memory of another one from now on, which both are below device_count(); false where that is so already.
+bool set_peer_access(uint32_t peer, bool may_reach);
 uint32_t device_of_stream(uint32_t stream);
 
 // -- launches, streams, events

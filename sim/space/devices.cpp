@@ -107,7 +107,7 @@ void device_set::reset_all(const shape& wanted) {
   }
   if (as_before && are_gpus_) {
     for (one& each : all_) {
-      each.running = each.resident = 0;
+      each.running = each.resident = each.peers = 0;
       each.wanted = false;
     }
     return;

@@ -40,6 +40,7 @@ class device_set {
     uint32_t resident = 0;       ///< of a GPU: waves that have a place on it
     bool wanted = false;         ///< of a GPU: something that could take a step waits for a place
     uint32_t process = 0;        ///< that it belongs to; 0: the one that has the GPUs themselves
+    uint32_t peers = 0;          ///< a bit for each other device whose memory it was let to reach
   };
 
   device_set();

@@ -20,10 +20,11 @@ struct allocation {
   uint32_t device = 0;  ///< that it was allocated for
   const char* name = "";
   bool watched = false;  ///< each access is looked at more closely: its pages move, or there are several processes
-  const void* owner = nullptr;  ///< the object whose end frees it, if any
-  bool with_owner = false;      ///< it was freed by that
-  bool with_block = false;      ///< it was freed by the end of the block whose shared memory it is
-  bool is_hidden = false;       ///< the host does not reach it by its address
+  const void* owner = nullptr;     ///< the object whose end frees it, if any
+  bool with_owner = false;         ///< it was freed by that
+  bool with_block = false;         ///< it was freed by the end of the block whose shared memory it is
+  bool is_hidden = false;          ///< the host does not reach it by its address
+  bool needs_peer_access = false;  ///< another device reaches it only where it was let to
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -98,12 +99,15 @@ class heap {
   static constexpr char is_watched[] = "is watched";
   /// From now on the allocation that begins there is.
   void watch(const void* base);
-  /// The allocation made last is hidden from the host.
-  void hide_last() { allocations_.back().is_hidden = has_hidden_ = true; }
+  /// The allocation made last is hidden from the host, and maybe from other devices.
+  void hide_last(bool needs_peer_access) {
+    allocations_.back().is_hidden = has_hidden_ = true;
+    allocations_.back().needs_peer_access = needs_peer_access;
+  }
   bool has_hidden() const { return has_hidden_; }
-  /// Whether that is so of the allocation that holds the address, which lies in one.
-  bool hides(const void* address) const {
-    return allocations_[owner_of_line_[offset_of(address) / line_bytes]].is_hidden;
+  /// The allocation that holds the address, which lies in one.
+  const allocation& holder(const void* address) const {
+    return allocations_[owner_of_line_[offset_of(address) / line_bytes]];
   }
 
   /// All of this run, the freed ones too, by address.

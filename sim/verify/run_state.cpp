@@ -15,8 +15,9 @@ bool visit_machine(const execution& run, state_reader& to) {
                       to.fact(phase.in_tail ? 1 : 0) && core.map.ranges.tell(to) && run.launched().visit_state(to) &&
                       run.hosts().visit_state(to) && to.fact(run.hosts().changed_outside);
   if (!counts) return false;
-  // Where pages are that move.
   const device_set& devices = run.memory().devices();
+  for (uint32_t n = 0; n < devices.size(); ++n) to.fact(devices[n].peers);
+  // Where pages are that move.
   if (devices.places_memory())
     for (const allocation& each : core.map.heap.allocations())
       for (size_t at = 0; each.watched && !each.freed && at < each.size_bytes; at += device_set::page_bytes)

@@ -1,6 +1,12 @@
 // Several devices in the spellings of CUDA: which one a thread means, and what belongs to it. (CUDA C++ Programming Guide, "Multi-Device
 // System"; CUDA Runtime API, "Device Management".)
+#include <cuda.h>
+
 #include "../sim/run.h"
+
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -186,6 +192,75 @@ TEST(cuda_devices, refuse_streams_and_events_of_each_other) {
     SIM_CHECK(cudaEventRecord(event) == cudaSuccess && cudaStreamWaitEvent(stream, event) == cudaSuccess);
   };
   EXPECT_TRUE(always(verdict::ok, of_two().run_many(record, 5)));
+}
+
+// Memory of a device is reached by its own kernels and by copies; by another device once that was let to. (CUDA C++ Programming Guide,
+// "Peer-to-Peer Memory Access".)
+TEST(cuda_devices, reach_memory_of_others_once_they_are_let_to) {
+  const auto store_from_0 = [](const std::function<void()>& let) {
+    return [let] {
+      use(1);
+      int* const memory = on_device<int>(1);
+      use(0);
+      let();
+      use(0);
+      store<<<1, 1>>>(memory, 7);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      int here = 0;
+      SIM_CHECK(cudaMemcpy(&here, memory, sizeof here, cudaMemcpyDeviceToHost) == cudaSuccess && here == 7);
+    };
+  };
+  const auto with = [](int device, int peer) {
+    return [=] {
+      use(device);
+      SIM_CHECK(cudaDeviceEnablePeerAccess(peer, 0) == cudaSuccess);
+    };
+  };
+  machine by_copies = of_two({"driver.reach=copies"});
+  EXPECT_TRUE(always(verdict::ok, by_copies.run_many(store_from_0(with(0, 1)), 5)));
+  const tally found = by_copies.run_many(store_from_0([] {}), 5);
+  EXPECT_TRUE(always(verdict::memory, found));
+  EXPECT_NE(found.text().find("memory of device 1, which device 0 was not let to reach; call "
+                              "cudaDeviceEnablePeerAccess(1, 0) where device 0 is current"),
+            std::string::npos)
+      << found.text();
+  EXPECT_TRUE(always(verdict::memory, by_copies.run_many(store_from_0(with(1, 0)), 5)));
+  EXPECT_TRUE(always(verdict::ok, of_two({"driver.reach=all"}).run_many(store_from_0([] {}), 5)));
+  const auto not_any_more = [&] {
+    with(0, 1)();
+    SIM_CHECK(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessAlreadyEnabled);
+    SIM_CHECK(cudaDeviceDisablePeerAccess(1) == cudaSuccess);
+    SIM_CHECK(cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
+  };
+  EXPECT_TRUE(always(verdict::memory, by_copies.run_many(store_from_0(not_any_more), 5)));
+  const auto by_driver = [] {
+    CUcontext peer = nullptr, own = nullptr;
+    SIM_CHECK(cuDevicePrimaryCtxRetain(&peer, 1) == CUDA_SUCCESS && cuCtxGetCurrent(&own) == CUDA_SUCCESS);
+    SIM_CHECK(cuCtxEnablePeerAccess(own, 0) == CUDA_ERROR_INVALID_CONTEXT);
+    SIM_CHECK(cuCtxEnablePeerAccess(peer, 0) == CUDA_SUCCESS);
+    SIM_CHECK(cuCtxEnablePeerAccess(peer, 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+  };
+  EXPECT_TRUE(always(verdict::ok, by_copies.run_many(store_from_0(by_driver), 5)));
+  // What needs no leave.
+  const auto copies = [] {
+    int* const from = on_device<int>(1);
+    store<<<1, 1>>>(from, 5);
+    use(1);
+    int* const to = on_device<int>(1);
+    int* managed = nullptr;
+    SIM_CHECK(cudaMemcpyPeer(to, 1, from, 0, sizeof(int)) == cudaSuccess);
+    SIM_CHECK(cudaMallocManaged(&managed, sizeof *managed) == cudaSuccess);
+    use(0);
+    store<<<1, 1>>>(managed, 6);
+    SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess && *managed == 6);
+    int value = 0;
+    SIM_CHECK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrNativeAtomicSupported, 0, 1) == cudaSuccess &&
+              value == 1);
+    SIM_CHECK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0) == cudaErrorInvalidDevice);
+    SIM_CHECK(cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 1, 0) == CUDA_SUCCESS);
+    SIM_CHECK(value == 1);
+  };
+  EXPECT_TRUE(always(verdict::ok, by_copies.run_many(copies, 5)));
 }
 
 TEST(cuda_devices, are_chosen_by_each_thread_for_itself) {
