@@ -238,7 +238,8 @@ target_link_options(heddle_kernel_libc INTERFACE LINKER:-u,__wrap_puts)
 heddle_install_library(heddle_kernel_libc sim)
 
 # What the C++ made from PTX calls; the CUDA runtime and the driver API for host code compiled by nvcc (heddle_simulate_ptx()).
-set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/cudart_pools.cpp
+set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/cudart_more.cpp
+    ${PROJECT_SOURCE_DIR}/sim/compat/cudart_pools.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/launch.cpp ${PROJECT_SOURCE_DIR}/sim/compat/libcuda.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/libcuda_more.cpp ${PROJECT_SOURCE_DIR}/sim/compat/meeting_place.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/pools.cpp ${PROJECT_SOURCE_DIR}/sim/compat/staging.cpp

@@ -74,8 +74,15 @@ int launch(const void* stand_in, const heddle::sim::grid_shape& shape, void** ar
   constexpr auto no_kernel = "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()";
   if (kernel == nullptr) return runtime::trap(heddle::fault::assertion, no_kernel), invalid_device_function;
   if (is_cooperative) heddle::compat::check_meeting(shape);
-  heddle::ptx::launch(*kernel, shape, arguments, is_cooperative);
+  heddle::ptx::launch(*kernel, shape, arguments, is_cooperative, heddle::compat::launch_or_keep);
   return 0;
+}
+
+/// What a node of a graph does.
+heddle::compat::graph_work work_of(const simulatedKernelNodeParams& what) {
+  heddle::compat::keep_next_launch();
+  launch(what.func, heddle::compat::shape(what.gridDim, what.blockDim, what.sharedMemBytes), what.kernelParams);
+  return heddle::compat::kept_launch();
 }
 
 /// cudaLaunchConfig_t.
@@ -195,6 +202,16 @@ int cudaLaunchKernelExC(const launch_configuration* how, const void* kernel, voi
     std::memcpy(&is_early, value, sizeof is_early);
   shape.early = is_early != 0;
   return launch(kernel, shape, arguments, is_cooperative != 0);
+}
+
+int cudaGraphAddKernelNode(simulatedGraphNode_t* node, simulatedGraph_t graph, const simulatedGraphNode_t* after,
+                           size_t count, const simulatedKernelNodeParams* what) {
+  *node = heddle::compat::add_node(*graph, work_of(*what), after, count);
+  return success;
+}
+int cudaGraphKernelNodeSetParams(simulatedGraphNode_t node, const simulatedKernelNodeParams* what) {
+  heddle::compat::set_work(*node, work_of(*what));
+  return success;
 }
 
 // -- errors

@@ -26,6 +26,23 @@ inline bool is_peer(CUcontext context) {
 
 }  // namespace heddle::compat
 
+struct CUctxCreateParams {
+  void* execAffinityParams;
+  int numExecAffinityParams;
+  void* cigParams;
+};
+inline CUresult heddle_create_context(CUcontext* context, unsigned int flags, CUdevice device) {
+  return cuCtxCreate(context, flags, device);
+}
+/// As from CUDA 13 on. Errors: parameters that ask for a part of a device.
+inline CUresult heddle_create_context(CUcontext* context, const CUctxCreateParams* parameters, unsigned int flags,
+                                      CUdevice device) {
+  if (parameters != nullptr && (parameters->numExecAffinityParams != 0 || parameters->cigParams != nullptr))
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return cuCtxCreate(context, flags, device);
+}
+/// Of three arguments or four; of none it stays the function's name, which is not overloaded.
+#define cuCtxCreate(...) heddle_create_context(__VA_ARGS__)
 inline CUresult cuCtxPushCurrent(CUcontext context) {
   heddle::compat::context_stack& pushed = heddle::compat::pushed_contexts();
   if (pushed.count == heddle::compat::context_stack::most) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -114,6 +114,12 @@ void check_meeting(const sim::grid_shape& how);
           .stream = stream_number(stream)};
 }
 
+/// A launch, unless it is kept as captures() says.
+inline void launch_or_keep(const sim::grid_shape& how, const sim::fiber_body& body, const void* bytes) {
+  if (!captures(how.stream, {.kind = node_kind::launch, .shape = how, .body = &body, .bytes = bytes}))
+    sim::runtime::launch_grid(how, body, bytes);
+}
+
 /// Runs `body` once for each thread. It travels to the device byte by byte, whatever constructors its parts have, and is destroyed by its
 /// owner alone. (CUDA C++ Programming Guide, "__global__ Function Argument Processing".)
 template <typename Body>
@@ -123,8 +129,7 @@ void launch_body(const Body& body, const sim::grid_shape& how) {
       .move_to = nullptr,
       .invoke = [](void* self) { (*static_cast<Body*>(self))(); },
   };
-  if (!captures(how.stream, {.kind = node_kind::launch, .shape = how, .body = &runs, .bytes = &body}))
-    sim::runtime::launch_grid(how, runs, &body);
+  launch_or_keep(how, runs, &body);
 }
 
 /// A body whose blocks meet: each has the address of the words by which they do.

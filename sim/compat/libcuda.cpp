@@ -92,7 +92,7 @@ CUresult launch(CUfunction function, const driver_launch& how, void** arguments,
   }
   const heddle::sim::grid_shape shape = heddle::compat::shape(how.grid, how.block, how.shared_bytes, how.stream);
   if (is_cooperative) heddle::compat::check_meeting(shape);
-  heddle::ptx::launch(kernel, shape, arguments, is_cooperative);
+  heddle::ptx::launch(kernel, shape, arguments, is_cooperative, heddle::compat::launch_or_keep);
   return CUDA_SUCCESS;
 }
 
@@ -109,6 +109,9 @@ HEDDLE_EXPORTED_3(cuDeviceGetName, "cuDeviceGetName", char*, int, CUdevice)
 HEDDLE_EXPORTED_3(cuDeviceGetAttribute, "cuDeviceGetAttribute", int*, CUdevice_attribute, CUdevice)
 HEDDLE_EXPORTED_2(cuDeviceTotalMem, "cuDeviceTotalMem_v2", size_t*, CUdevice)
 HEDDLE_EXPORTED_3(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", int*, CUdevice, CUdevice)
+HEDDLE_EXPORTED_4(cuDeviceGetP2PAttribute, "cuDeviceGetP2PAttribute", int*, CUdevice_P2PAttribute, CUdevice, CUdevice)
+HEDDLE_EXPORTED_2(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", CUcontext, unsigned)
+HEDDLE_EXPORTED_1(cuCtxDisablePeerAccess, "cuCtxDisablePeerAccess", CUcontext)
 HEDDLE_EXPORTED_2(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext*, CUdevice)
 HEDDLE_EXPORTED_1(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUdevice)
 HEDDLE_EXPORTED_3(cuCtxCreate, "cuCtxCreate_v2", CUcontext*, unsigned, CUdevice)
@@ -157,8 +160,9 @@ HEDDLE_EXPORTED_1(cuEventDestroy, "cuEventDestroy_v2", CUevent)
   CUresult heddle_driver_##exported parameters
 
 /// With parameters of the context, of which none has a meaning here.
-HEDDLE_DRIVER(cuCtxCreate_v4, (CUcontext * context, void*, unsigned flags, CUdevice device)) {
-  return cuCtxCreate(context, flags, device);
+HEDDLE_DRIVER(cuCtxCreate_v4,
+              (CUcontext * context, const CUctxCreateParams* parameters, unsigned flags, CUdevice device)) {
+  return cuCtxCreate(context, parameters, flags, device);
 }
 HEDDLE_DRIVER(cuDriverGetVersion, (int* version)) {
   *version = 13000;

@@ -161,6 +161,19 @@ int copies_to_peer() {
   return *result == 4 ? 0 : 1;
 }
 
+// A kernel stores to memory of another device, by its address.
+int stores_to_peer(bool lets) {
+  cudaSetDevice(1);
+  int* const to = on_device();
+  cudaSetDevice(0);
+  if (lets) cudaDeviceEnablePeerAccess(1, 0);
+  put<<<1, 1>>>(to, 9);
+  int value = 0;
+  cudaDeviceSynchronize();
+  cudaMemcpy(&value, to, sizeof value, cudaMemcpyDeviceToHost);
+  return value == 9 ? 0 : 1;
+}
+
 // -- functions of the host
 
 std::atomic<int> given{0};
@@ -345,7 +358,7 @@ int pops_a_context(std::string_view what) {
   flag* const raised = lowered_flag();
   CUcontext contexts[2];
   for (int n = 0; n < 2; ++n) {
-    cuCtxCreate(&contexts[n], 0, n);
+    cuCtxCreate(&contexts[n], nullptr, 0, n);
     cuCtxPopCurrent(nullptr);
   }
   std::thread raises([&] { raised->store(1, cuda::memory_order_release); });
@@ -407,6 +420,7 @@ int main(int count, char** arguments) {
   if (what.starts_with("graph")) return launches_graph(what);
   if (what == "copy_twice") return copies_twice();
   if (what == "copy_to_peer") return copies_to_peer();
+  if (what.starts_with("peer")) return stores_to_peer(what == "peer_is_let");
   if (what.starts_with("copy")) return copies(what);
   if (what.starts_with("function") || what.starts_with("nodes")) return calls_functions(what);
   if (what.starts_with("time")) return asks_for_time(what);

@@ -75,7 +75,8 @@ const kernel* kernel_named(const char* name) {
   return found == known().kernels.end() ? nullptr : &found->second;
 }
 
-void launch(const kernel& of, const sim::grid_shape& given, void* const* arguments, bool is_cooperative) {
+void launch(const kernel& of, const sim::grid_shape& given, void* const* arguments, bool is_cooperative,
+            launch_taker taker) {
   sim::grid_shape shape = given;
   sim::runtime::take_clusters(shape, of.cluster);
   // On the stack: the heap is the program's here.
@@ -91,7 +92,7 @@ void launch(const kernel& of, const sim::grid_shape& given, void* const* argumen
     sim::runtime::fill(workspace, 0, workspace_bytes);
     std::memcpy(bytes + of.body.size_bytes - sizeof workspace, &workspace, sizeof workspace);
   }
-  sim::runtime::launch_grid(shape, of.body, bytes);
+  taker(shape, of.body, bytes);
 }
 
 bool know_variable(const char* name, void* address, size_t bytes, bool is_constant) {

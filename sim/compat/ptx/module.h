@@ -28,8 +28,11 @@ struct kernel {
 bool add_kernel(kernel added);
 /// Null where no file has it.
 const kernel* kernel_named(const char* name);
+/// Takes a launch: gives it to its stream, or keeps it. `arguments` are copied.
+using launch_taker = void (*)(const sim::grid_shape& shape, const sim::fiber_body& kernel, const void* arguments);
 /// `arguments` holds the address of each. The blocks of a cooperative launch have memory by which they meet.
-void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative = false);
+void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative,
+            launch_taker taker);
 
 struct device_variable {
   void* address = nullptr;
