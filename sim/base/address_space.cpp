@@ -35,7 +35,7 @@ size_t share_of_address_space(size_t wanted, size_t parts) {
 
 void no_address_space(size_t bytes, const char* what) {
   dprintf(scheduler::own_errors, "heddle: cannot reserve %zu KiB of address space for %s: %s; %s\n", bytes >> 10, what,
-               std::strerror(errno), more_address_space);
+          std::strerror(errno), more_address_space);
   std::exit(3);
 }
 

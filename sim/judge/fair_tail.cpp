@@ -203,8 +203,8 @@ void judge::given_turn([[maybe_unused]] const lane& next) {
         !(core_.phase.denied || core_.phase.checks == quiescence_check::of_all || who->of->guaranteed))
       continue;
     if (++core_.enabled.passed_over[who->id] <= most) continue;
-    dprintf(scheduler::own_errors, "heddle: %s can go on, but was passed over %u times in the fair tail\n", name_of(*who).c_str(),
-                 core_.enabled.passed_over[who->id]);
+    dprintf(scheduler::own_errors, "heddle: %s can go on, but was passed over %u times in the fair tail\n",
+            name_of(*who).c_str(), core_.enabled.passed_over[who->id]);
     std::abort();
   }
   core_.enabled.passed_over[next.id] = 0;

@@ -1,5 +1,5 @@
-#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/estimate.h>
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/messages.h>
 #include <heddle/tools/mpi/ranks.h>

@@ -1,5 +1,5 @@
-#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/digest.h>
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/piece_worker.h>
 #include <heddle/tools/process/interrupt.h>
