@@ -236,6 +236,28 @@ void copy_and_kernel(const parameters& set) {
   on.synchronize();
 }
 
+/// Threads of the host, one of which waits by a word that is volatile.
+void two_threads(const parameters& set) {
+  device on;
+  auto* const made = on.allocate_shared<words>(1, "words");
+  if (set.text("fixed") == "yes") {
+    auto stores = on.spawn_host("stores", [made] {
+      made->data = 1;
+      word<scope::system>(made->flag).store(1, memory_order::release);
+    });
+    while (word<scope::system>(made->flag).load(memory_order::acquire) == 0) target::pause();
+    made->cells[0] = made->data;
+    return;
+  }
+  volatile uint32_t* const flag = &made->flag;
+  auto stores = on.spawn_host("stores", [made, flag] {
+    made->data = 1;
+    *flag = 1;  // HERE: stores plainly
+  });
+  while (*flag == 0) target::pause();  // HERE: looks plainly
+  made->cells[0] = made->data;
+}
+
 /// Two locks, taken in two orders.
 struct locks_two {
   words* to;
@@ -291,6 +313,11 @@ const bool copies_are_registered = register_scenario(
     copy_and_kernel, {.name = "advised.copy",
                       .summary = "A mistake that a sentence is to name.",
                       .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
+
+const bool threads_are_registered = register_scenario(
+    two_threads, {.name = "advised.threads",
+                  .summary = "A mistake that a sentence is to name.",
+                  .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
 
 const bool registered =
     is_registered<looks_before_it_locks, 2, 1>("advised.lock") &&

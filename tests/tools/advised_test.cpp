@@ -35,6 +35,7 @@ struct advised {
   const char* scenario;
   const char* last;                ///< of the story: how its last sentence begins
   const char* not_told = nullptr;  ///< what that sentence does not say
+  const char* end = "";            ///< how it ends
 };
 
 const advised all[] = {
@@ -54,6 +55,9 @@ const advised all[] = {
     {"advised.fence", "missing: a wider scope at {fences}, which is fence acquire block", ", and at "},
     {"advised.look-and-fence", "missing: a wider scope at {looks nearby}, which is load relaxed block", ", and at "},
     {"advised.flag", "missing: an atomic access at {flags}; or, if they are not to meet, a wait of "},
+    {"advised.threads", "missing: a wait of host ", nullptr,
+     "; or, where one waits by this word, a store with release at {stores plainly} and a load with acquire at {looks "
+     "plainly} (volatile orders nothing between threads)"},
     {"advised.both",
      "missing: a wider scope at {releases}, which is fence release block; and an acquire at {acquires}, or a fence "},
     {"advised.itself",
@@ -71,6 +75,7 @@ TEST(advised, the_last_sentence_names_the_line_of_the_mistake) {
       ASSERT_FALSE(story.empty()) << finding.dump(2);
       const std::string last = story.back();
       EXPECT_TRUE(last.starts_with(with_lines(each.last))) << last << "\n  and not\n" << with_lines(each.last);
+      EXPECT_TRUE(last.ends_with(with_lines(each.end))) << last;
       if (each.not_told != nullptr) {
         EXPECT_EQ(last.find(each.not_told), std::string::npos) << last;
       }

@@ -2,6 +2,7 @@
 #include <heddle/tools/trial/race_advice.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace heddle::tools {
@@ -50,7 +51,8 @@ class race_adviser {
         return text + order_between(earlier, later, atomic_at(plain) + "; or, if they are not to meet, ");
       text += atomic_at(plain) + "; or, if they are not to meet, ";
     }
-    return text + (either_copies ? wait_for(earlier, later) : order_between(earlier, later));
+    text += either_copies ? wait_for(earlier, later) : order_between(earlier, later);
+    return either_copies || !at_one_object ? text : text + atomic_flag(earlier, later);
   }
 
   /// Of what leads from one to the other what it lacks.
@@ -115,6 +117,22 @@ class race_adviser {
     return one.place != run_record::none && !is_plain_access(one.kind);
   }
 
+  /// "; or, where one waits by this word, a store with release at a.c:4 and a load with acquire at a.c:5", of a word of threads of the host that
+  /// one of them stores and the other one loads, both by plain accesses, as those of C to what is volatile are; else empty.
+  std::string atomic_flag(const run_record::step& earlier, const run_record::step& later) const {
+    const auto is_of_host = [&](const run_record::step& one) { return of_.waves[of_.actors[one.actor].wave].host; };
+    if (!is_of_host(earlier) || !is_of_host(later) || !std::has_single_bit(earlier.size_bytes)) return "";
+    constexpr uint32_t most_bytes = 8;
+    const bool stores_first = earlier.kind == operation_kind::plain_store;
+    const run_record::step& store = stores_first ? earlier : later;
+    const run_record::step& load = stores_first ? later : earlier;
+    if (store.kind != operation_kind::plain_store || load.kind != operation_kind::plain_load ||
+        earlier.size_bytes > most_bytes)
+      return "";
+    return "; or, where one waits by this word, a store with release at " + words_.where(store) +
+           " and a load with acquire at " + words_.where(load) + " (volatile orders nothing between threads)";
+  }
+
   std::string atomic_at(const run_record::step& plain) const { return "an atomic access at " + words_.where(plain); }
   std::string wait_for(const run_record::step& first, const run_record::step& second) const {
     return "a wait of " + words_.name_of(second.actor) + " before " + words_.where(second) + " for something that " +
@@ -125,13 +143,17 @@ class race_adviser {
   std::string order_between(const run_record::step& earlier, const run_record::step& later,
                             const std::string& between = {}) const {
     // The lane that came first may be the one that is ahead: what the other one does comes first in the program. So it does where the first has read
-    // what nothing had stored.
+    // what nothing had stored, or has looked there again and again.
     const bool is_ahead = (is_of_one_block(earlier, later) && is_ahead_of(earlier, later)) ||
-                          (is_never_stored(earlier) && sim::may_write(later.kind)) ||
+                          ((is_never_stored(earlier) || is_look_of_loop(earlier)) && sim::may_write(later.kind)) ||
                           (are_of_two_kernels(earlier, later) && is_given_first(later, earlier));
     const run_record::step& first = is_ahead ? later : earlier;
     const run_record::step& second = is_ahead ? earlier : later;
     return barrier_between(first, second) + between + wait_for(first, second);
+  }
+  /// Whether a thread of the host has loaded the word at this line before.
+  bool is_look_of_loop(const run_record::step& one) const {
+    return of_.waves[of_.actors[one.actor].wave].host && one.kind == operation_kind::plain_load && pass_of(one) > 1;
   }
   bool is_of_one_block(const run_record::step& earlier, const run_record::step& later) const {
     const run_record::wave& one = of_.waves[of_.actors[earlier.actor].wave];
