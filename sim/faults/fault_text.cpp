@@ -66,8 +66,9 @@ std::string message_of(const fault_note& note) {
       return {};
     case fault_note::what::stuck:
       return actor +
-             " goes on without a scheduling point: in a loop that touches no memory but its own stack, or in a call "
-             "that blocks";
+             " goes on without a scheduling point: in a loop that touches no memory but its own stack (a compiler "
+             "takes the "
+             "load of a plain variable out of a loop that waits for it: make that atomic), or in a call that blocks";
     case fault_note::what::overflow: {
       const std::string function = source_of(note.calls).function;
       const std::string key = note.on_host ? "host_stack_kib" : "stack_kib";
