@@ -8,6 +8,7 @@
 #include <heddle/sim/verify/search.h>
 
 #include <atomic>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -16,9 +17,10 @@ using scheduler::verdict;
 struct simulation::parts {
   execution run;
   run_report report{run};
-  outcome told;              ///< of the last run
-  bool tells_more = false;   ///< it holds more than numbers
-  bool had_finding = false;  ///< the report of the last run is to be forgotten
+  outcome told;                   ///< of the last run
+  std::function<void()> certain;  ///< what is called when a hang is certain
+  bool tells_more = false;        ///< it holds more than numbers
+  bool had_finding = false;       ///< the report of the last run is to be forgotten
 };
 
 simulation::simulation() : parts_(std::make_unique<parts>()) {
@@ -26,7 +28,10 @@ simulation::simulation() : parts_(std::make_unique<parts>()) {
   scheduler::looks_on.store(&runtime::looks_on_at_lanes(), std::memory_order_relaxed);
   end_runs_at_terminate();
   runtime::use_new_and_delete();
-  parts_->run.verdicts().write_report = [report = &parts_->report] { report->write(); };
+  parts_->run.verdicts().write_report = [all = parts_.get()] {
+    all->report.write();
+    if (all->certain) all->certain();
+  };
 }
 
 simulation::~simulation() = default;
@@ -36,6 +41,8 @@ search_result simulation::search(const explored_run& run, const search_options& 
 }
 
 void simulation::tell_of_others(const other_schedules* known) { parts_->report.tell_of_others(known); }
+
+void simulation::when_hang_is_certain(std::function<void()> told) { parts_->certain = std::move(told); }
 
 void simulation::time_calls(call_times* into) { parts_->run.time_calls(into); }
 

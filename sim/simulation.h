@@ -40,6 +40,10 @@ class simulation {
   /// What reports of the next runs may say of other schedules; null: nothing. It must outlive the runs.
   void tell_of_others(const other_schedules* known);
 
+  /// What explained runs call when a hang is certain under their progress model and they go on, to show whether other lanes could end it; empty:
+  /// nothing.
+  void when_hang_is_certain(std::function<void()> told);
+
   /// From the next run on, virtual time is kept, and what calls take in it is added to `into` (time/call_times.h); null: no longer. The runs are
   /// the same, to the bit; they take longer.
   void time_calls(call_times* into);

@@ -131,6 +131,33 @@ void expect_json_alone(const std::vector<std::string>& words, const std::vector<
     EXPECT_NE(ended.err.find("{\"" + each + " prints\"\n"), std::string::npos) << each << '\n' << ended.err;
 }
 
+// Other runs explain it: from where it parts from a good one, by which choices, and what other lanes would have done.
+TEST(what_programs_print, is_told_of_one_run_and_of_none_beside_it) {
+  const auto times = [](const std::string& text, const std::string& part) {
+    size_t found = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  const temporary_folder folder;
+  const auto printed = [&](const std::vector<std::string>& command, const std::string& what) {
+    const ended_process ended = crashing(command);
+    EXPECT_NE(ended.status, 2) << ended.err;
+    return times(ended.out, "{\"" + what + " prints\"\n");
+  };
+  EXPECT_EQ(printed({"run", "prints.well", "--out", folder.path() / "well"}, "write"), 1U);
+  const std::string fails = folder.path() / "fails", hangs = folder.path() / "hangs";
+  EXPECT_EQ(printed({"run", "prints.fails", "--out", fails}, "write"), 1U);
+  for (const std::string each : {"printf", "a stream", "write", "a kernel"})
+    EXPECT_EQ(printed({"replay", fails}, each), 1U) << each;
+  EXPECT_EQ(printed({"report", fails, "-o", folder.path() / "page.html"}, "write"), 1U);
+  EXPECT_EQ(printed({"run", "prints.behind", "--set", "resident=1", "--out", hangs}, "behind"), 0U);
+  EXPECT_EQ(printed({"replay", hangs}, "in front"), 1U);
+  EXPECT_EQ(printed({"replay", hangs}, "behind"), 0U);
+  const std::string told = crashing({"fuzz", "prints.behind", "--schedules", "20", "--set", "resident=1"}).out;
+  EXPECT_EQ(times(told, "    {\"in front prints\"\n"), 1U) << told;
+  EXPECT_EQ(times(told, "behind prints"), 0U) << told;
+}
+
 TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print) {
   const std::vector<std::string> all = {"a constructor", "printf", "a stream", "write", "a kernel"};
   const std::string good = own_file("prints-good.heddle.json");

@@ -228,6 +228,22 @@ void print_as_programs_do(bool aborts) {
     if (aborts) std::abort();
   });
 }
+void prints_and_fails(const heddle::parameters&) {
+  print_as_programs_do(false);
+  HEDDLE_CHECK(false, "it has printed");
+}
+/// The wave that waits has the only place there is.
+void prints_behind_a_hang(const heddle::parameters&) {
+  heddle::device device;
+  auto* const flag = device.allocate_shared<uint32_t>(1, "flag");
+  device.launch({.blocks = 2, .waves = 1, .lanes = 1}, [flag] {
+    if (heddle::target::block_id() == 1) word(*flag).store(1, memory_order::release);
+    while (word(*flag).load(memory_order::acquire) == 0) heddle::target::pause();
+  });
+  std::printf("{\"in front prints\"\n");
+  device.synchronize();
+  std::printf("{\"behind prints\"\n");
+}
 void prints(const heddle::parameters&) { print_as_programs_do(false); }
 void prints_and_aborts(const heddle::parameters&) { print_as_programs_do(true); }
 
@@ -241,6 +257,8 @@ void misuses(const heddle::parameters& set) { static_cast<void>(set.count("none"
 
 HEDDLE_SCENARIO(misuses, {.name = "misused.parameter", .summary = "Asks for a parameter that it does not have."});
 HEDDLE_SCENARIO(prints, {.name = "prints.well", .summary = "Prints."});
+HEDDLE_SCENARIO(prints_and_fails, {.name = "prints.fails", .summary = "Prints, and fails."});
+HEDDLE_SCENARIO(prints_behind_a_hang, {.name = "prints.behind", .summary = "Prints where it has hung."});
 HEDDLE_SCENARIO(prints_and_aborts, {.name = "prints.abort", .summary = "Prints, and calls abort()."});
 HEDDLE_SCENARIO(well, {.name = "crash.none", .summary = "Ends well."});
 HEDDLE_SCENARIO(wild_store, {.name = "crash.store", .summary = "Stores to nowhere."});

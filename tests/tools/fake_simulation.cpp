@@ -62,6 +62,7 @@ void simulation::time_calls(call_times*) {
   if (std::getenv("FAKE_TELLS_OF_TIMES") != nullptr) std::fputs("times are asked for\n", stderr);
 }
 void simulation::tell_of_others(const other_schedules*) {}
+void simulation::when_hang_is_certain(std::function<void()>) {}
 
 // Some random runs, so that the command can be linked without a simulator; the search itself is tested in tests/sim.
 search_result simulation::search(const explored_run& run, const search_options& options) {

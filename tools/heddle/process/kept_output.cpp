@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -33,28 +34,30 @@ class kept_stream {
  public:
   kept_stream(int number, const char* heading) : number_(number), heading_(heading) {}
 
+  int number() const { return number_; }
   bool is_kept() const { return kept_ >= 0; }
-  /// The descriptor that shows it, of its own; negative where it stays as it is.
-  int keep() {
-    const int memory = memfd_create("what a program has printed", MFD_CLOEXEC);
-    if (memory < 0) return -1;
-    // No descriptor of the standard three, which may be closed.
-    shown_ = fcntl(number_, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (shown_ < 0 || dup2(memory, number_) < 0) {
-      close(memory);
-      if (shown_ >= 0) close(shown_);
-      return -1;
-    }
+  /// Keeps it in that file; false where it cannot be.
+  bool begin(int memory) {
+    if (memory < 0 || dup2(memory, number_) < 0) return false;
     kept_ = memory;
     looked_up_to_ = 0;
-    return shown_;
+    return true;
   }
-  void show_again() {
+  /// It goes to that descriptor again.
+  void end(int shown) {
     if (!is_kept()) return;
-    dup2(shown_, number_);
-    close(shown_);
-    close(kept_);
-    kept_ = shown_ = -1;
+    dup2(shown, number_);
+    kept_ = -1;
+  }
+  /// Writes what was kept to the descriptor, and forgets it.
+  void show(int shown) {
+    char part[4096];
+    for (off_t at = 0; is_kept();) {
+      const ssize_t got = pread(kept_, part, sizeof part, at);
+      if (got <= 0 || !is_written(shown, std::string_view(part, static_cast<size_t>(got)))) break;
+      at += got;
+    }
+    forget();
   }
 
   void forget() {
@@ -80,10 +83,19 @@ class kept_stream {
     return text;
   }
 
+  static bool is_written(int file, std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = write(file, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+    return true;
+  }
+
   int number_;
   const char* heading_;
   int kept_ = -1;           // the file in memory
-  int shown_ = -1;          // where the stream went before
   off_t looked_up_to_ = 0;  // for complaints
 };
 
@@ -137,19 +149,57 @@ void tell_errors_to(int file) {
 }  // namespace
 
 kept_output::kept_output() {
-  if (care_of_runs().shows_output || output.is_kept()) return;
+  if (care_of_runs().shows_output) return;
+  prepare();
+  begin();
+}
+
+kept_output::kept_output(from when) {
+  prepare();
+  if (when == from::now) begin();
+}
+
+// What a run opens is closed behind it: what begin() needs is there before.
+void kept_output::prepare() {
+  if (output.is_kept()) return;
+  for (files* const each : {&of_output_, &of_errors_}) {
+    each->memory = memfd_create("what a program has printed", MFD_CLOEXEC);
+    // No descriptor of the standard three, which may be closed.
+    if (each->memory >= 0)
+      each->shown = fcntl((each == &of_output_ ? output : errors).number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  }
+}
+
+void kept_output::begin() {
+  if (output.is_kept() || of_output_.shown < 0) return;
   flush();
-  keeps_ = output.keep() >= 0;
+  keeps_ = output.begin(of_output_.memory);
+  if (keeps_ && of_errors_.shown >= 0 && errors.begin(of_errors_.memory)) tell_errors_to(of_errors_.shown);
+}
+
+void kept_output::show() {
   if (!keeps_) return;
-  if (const int shown = errors.keep(); shown >= 0) tell_errors_to(shown);
+  flush();
+  output.show(of_output_.shown);
+  errors.show(of_errors_.shown);
+  end();
+}
+
+void kept_output::end() {
+  if (!keeps_) return;
+  flush();
+  output.end(of_output_.shown);
+  tell_errors_to(STDERR_FILENO);
+  errors.end(of_errors_.shown);
+  keeps_ = false;
 }
 
 kept_output::~kept_output() {
-  if (!keeps_) return;
-  flush();
-  output.show_again();
-  tell_errors_to(STDERR_FILENO);
-  errors.show_again();
+  end();
+  for (const files& each : {of_output_, of_errors_}) {
+    if (each.shown >= 0) close(each.shown);
+    if (each.memory >= 0) close(each.memory);
+  }
 }
 
 void kept_output::begin_run() {

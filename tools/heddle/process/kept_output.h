@@ -11,9 +11,17 @@ namespace heddle::tools {
 class kept_output {
  public:
   kept_output();
+  /// Be it asked for or not: of runs beside the one that is told, from now on or from begin() on.
+  enum class from { now, begin };
+  explicit kept_output(from);
   ~kept_output();
   kept_output(const kept_output&) = delete;
   kept_output& operator=(const kept_output&) = delete;
+
+  /// From here on, where nothing is kept yet. May be called in a run.
+  void begin();
+  /// Shows what has been kept since begin(), and keeps no more.
+  void show();
 
   /// Forgets what has been printed so far: what comes now is of one run.
   static void begin_run();
@@ -26,6 +34,17 @@ class kept_output {
   static std::string paragraph();
 
  private:
+  /// Of a standard stream: a file in memory, and where the stream goes while nothing is kept; -1: there is none.
+  struct files {
+    int memory = -1;
+    int shown = -1;
+  };
+
+  void prepare();
+  void end();
+
+  files of_output_;
+  files of_errors_;
   bool keeps_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/story.h>
@@ -30,8 +31,11 @@ struct recorded_result {
 recorded_result record(const scenario& tested, const parameters& settings, const invocation& asked,
                        scheduler::strategy& deciding) {
   sim::simulation machine;
-  deciding.estimated(scheduler::estimate_for(
-      deciding, [&](scheduler::choice_source& choices) { run_scenario(machine, tested, settings, choices, false); }));
+  {
+    const kept_output beside(kept_output::from::now);
+    deciding.estimated(scheduler::estimate_for(
+        deciding, [&](scheduler::choice_source& choices) { run_scenario(machine, tested, settings, choices, false); }));
+  }
   scheduler::choice_source choices;
   choices.begin(deciding, asked.seed);
   recorded_result all;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -235,6 +236,31 @@ void name_memory(scheduler::run_result& made, const place_names& names) {
   made.waits = names.in(made.waits);
 }
 
+/// What a run prints, and what others print that explain it.
+struct output_of_run {
+  std::string printed;  ///< last, by the run itself
+  kept_output beside{kept_output::from::begin};
+};
+
+/// Makes the run. What it prints behind the step at which its hang was certain is no part of it, nor is what other runs print from then on.
+const sim::outcome& told_run(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                             scheduler::choice_source& choices, run_record& told, output_of_run& output) {
+  kept_output::begin_run();
+  std::optional<std::string> until_certain;
+  machine.when_hang_is_certain([&] {
+    until_certain = kept_output::paragraph();
+    output.beside.begin();
+  });
+  const run_under_way known(tested, choices.seed());
+  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, true, &told);
+  machine.when_hang_is_certain({});
+  const bool goes_on = until_certain && ended.verdict == verdict::progress;
+  if (!goes_on) output.beside.show();
+  output.printed = goes_on ? *until_certain : kept_output::paragraph();
+  output.beside.begin();
+  return ended;
+}
+
 }  // namespace
 
 scheduler::run_result explained_run(sim::simulation& machine, const scenario& tested, const parameters& settings,
@@ -243,17 +269,13 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   run_record own;
   run_record& told = record == nullptr ? own : *record;
   const auto body = [&] { tested.body(settings); };
-  kept_output::begin_run();
-  const sim::outcome& first = [&]() -> const sim::outcome& {
-    const run_under_way known(tested, choices.seed());
-    return machine.run(settings, body, choices, true, &told);
-  }();
+  output_of_run output;
+  const sim::outcome& first = told_run(machine, tested, settings, choices, told, output);
   if (steps != nullptr) *steps = first.steps_taken;
   scheduler::run_result made = result_of(first);
-  const std::string printed = kept_output::paragraph();
   if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) {
     if (made.outcome != verdict::ok) name_memory(made, place_names(told));
-    made.report.insert(0, printed);
+    made.report.insert(0, output.printed);
     return made;
   }
 
@@ -309,8 +331,8 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);
   const std::string contrast = contrast_text(beside, tested, settings, told, names, decided.passing);
-  made.report =
-      story + printed + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
+  made.report = story + output.printed + std::string(summary) + text + contrast +
+                (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }
 

@@ -2,6 +2,7 @@
 #include <heddle/sim/settings.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/version.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 #include <unistd.h>
@@ -132,6 +133,7 @@ void adopt(recorded_run& found, const std::string& file_or_token, const std::str
     return run_scenario(machine, *found.tested, found.settings, choices, explain);
   };
   const std::string whose = other_build(recorded);
+  const kept_output beside(kept_output::from::now);
   const scheduler::replay_result again = scheduler::run_again_elsewhere(recorded, run, false);
   if (!again.disagreement.empty()) {
     const bool is_token = scheduler::is_token(file_or_token);
