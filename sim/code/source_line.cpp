@@ -173,6 +173,8 @@ class debug_info {
           first.starts_with("tools/heddle/"))
         continue;
       const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
+      // What nvcc writes for the host's compiler lies in a folder of its own.
+      if (file.native().find(".cudafe1.") != std::string::npos) file = file.filename();
       if (file.is_relative() && build.is_absolute()) file = build / file;
       if (!is_written_here(dwarf_srclang(unit), file)) continue;
       file = file.lexically_normal().parent_path();
@@ -312,7 +314,8 @@ bool is_plumbing(const source_line& line) {
   const std::string& file = line.file;
   return file == "sim/target.h" || file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" ||
          file.starts_with("sim/compat/") || file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
-         file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
+         file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/openmp.h" ||
+         file == "sim/runtime/openmp_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
          file == "sim/runtime/thread_values.cpp" || file.find("/heddle/sim/compat/") != std::string::npos ||
          file.find("/targets/x86_64-linux/include/") != std::string::npos || file.starts_with("/usr/local/cuda") ||
          file.find("/include/cccl/") != std::string::npos || file.find(".cudafe1.") != std::string::npos ||

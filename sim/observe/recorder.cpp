@@ -319,6 +319,10 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       return "a wave or a queue was to be taken off the device before its turn was over, before step " +
              std::to_string(one.step);
     case lane:
+      if (const taken* const given = taken_in(one.step - 1);
+          given != nullptr && given->who == one.who && given->what.kind == operation_kind::give_notice)
+        return "the notice of " + who + " at " + source_of(given->calls).where() + " (step " +
+               std::to_string(one.step - 1) + ") went to another of those that waited for it";
       return "the lanes of a wave took a step in another order, from step " + std::to_string(one.step) + " on";
     case part: {
       // When lanes are parted is drawn before they are.

@@ -323,6 +323,12 @@ std::string hang_report::why_unknown(const lane& who, const watched& entry, cons
   const auto by_other = std::find_if(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; });
   if (by_other == changes.end()) return "which " + name_of(who) + " itself wrote last";
   const lane& last = *by_other->who;
+  if (who.pending.kind == operation_kind::wait_notice && memory_map::file_at(entry.address).empty())
+    return "where " + name_of(last) + " has given notice last, and " +
+           (last.state == lane_state::ended ? "has ended: nothing is left that gives it"
+            : waits_for_an_end(last)        ? std::string("stands in ") + to_string(last.pending.kind) + " now"
+            : only_follows(last, words)     ? "waits for it too"
+                                            : state_of(last));
   std::string text = "which " + name_of(last) +
                      (changes.front().who == &who ? " was the last other to write" : " wrote last") + ", and ";
   if (last.state == lane_state::ended) return text + "has ended: nothing is left that writes it";

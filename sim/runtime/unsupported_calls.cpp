@@ -30,7 +30,8 @@ namespace {
 }
 
 constexpr const char* no_process =
-    "the simulator does not see another process; do it outside of the scenario, or play it with device.spawn_host";
+    "the simulator does not see another process; do it outside of the scenario, or have a host thread (std::thread, "
+    "device.spawn_host) do what it does";
 constexpr const char* no_signal =
     "signals are not simulated; have a host thread (device.spawn_host) do what the handler does";
 constexpr const char* no_timer =

@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cuda/atomic>
 #include <cuda/barrier>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -200,6 +203,64 @@ void out_of_a_library() {
   call_back(wait_for, &never);
 }
 
+/// Two threads wait at one condition, each for something else. Notice that one of them gets is not for it.
+void at_one_condition(bool tells_all) {
+  static std::mutex lock;
+  static std::condition_variable ready;
+  static bool has_first = false, has_second = false;
+  const auto waits_for = [](const bool& what) {
+    std::unique_lock<std::mutex> held(lock);
+    ready.wait(held, [&] { return what; });
+  };
+  const auto gives = [&](bool& what) {
+    const std::lock_guard<std::mutex> held(lock);
+    what = true;
+    if (tells_all)
+      ready.notify_all();
+    else
+      ready.notify_one();
+  };
+  std::thread first([&] { waits_for(has_first); });
+  std::thread second([&] { waits_for(has_second); });
+  gives(has_second);
+  second.join();
+  gives(has_first);
+  first.join();
+}
+
+__global__ void waits_for_all(unsigned* words) {
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> count(words[0]), all_have_come(words[1]);
+  if (threadIdx.x == 0) {
+    if (count.fetch_add(1) + 1 == gridDim.x) all_have_come.store(1);
+    while (all_have_come.load() == 0) __nanosleep(20);
+  }
+  __syncthreads();
+}
+/// A barrier of a grid that has more blocks than have places.
+void without_places() {
+  unsigned* words = nullptr;
+  cudaMalloc(&words, 2 * sizeof *words);
+  cudaMemset(words, 0, 2 * sizeof *words);
+  waits_for_all<<<4, 2>>>(words);
+  cudaDeviceSynchronize();
+  std::puts("all have come");
+}
+
+__global__ void takes_from_the_first(const int* from, int* to, bool all_come) {
+  const int mine = from[threadIdx.x];
+  if (mine < 0 && !all_come) return;
+  to[threadIdx.x] = __shfl_sync(3, mine, 0);
+}
+/// A lane that a mask names has left before.
+void without_a_lane(bool all_come) {
+  int* memory = nullptr;
+  cudaMallocManaged(&memory, 4 * sizeof *memory);
+  memory[0] = -1;
+  memory[1] = 1;
+  takes_from_the_first<<<1, 2>>>(memory, memory + 2, all_come);
+  cudaDeviceSynchronize();
+}
+
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
@@ -212,5 +273,10 @@ int main(int count, char** arguments) {
   if (where == "unset") by_what_was_there();
   if (where == "variable") at_a_variable();
   if (where == "library") out_of_a_library();
+  if (where == "condition") at_one_condition(false);
+  if (where == "condition_all") at_one_condition(true);
+  if (where == "places") without_places();
+  if (where == "lane") without_a_lane(false);
+  if (where == "lane_comes") without_a_lane(true);
   return 0;
 }

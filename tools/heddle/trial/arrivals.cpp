@@ -60,4 +60,21 @@ std::string advice_on_arrivals(const run_record& of, const step_words& words) {
   return {};
 }
 
+std::string advice_on_places(const run_record& of, const step_words& words, std::string_view report) {
+  constexpr std::string_view told = " not started: the device holds ";
+  const size_t at = report.find(told);
+  if (at == std::string_view::npos) return {};
+  const size_t begin = report.rfind('\n', at) + 1;
+  const size_t holds = report.substr(begin, at - begin).find_first_not_of(' ');
+  std::string text =
+      "to change: " + std::string(report.substr(begin + holds, report.find('\n', at) - begin - holds)) +
+      ". Launch no more blocks than have places at a time, or let no wave wait for one that may not have begun";
+  for (const sim::unknown_wait& each : of.unknown) {
+    if (sort_of(each.over) != wait_sort::memory || of.waves[each.from_wave].host) continue;
+    const run_record::step* const look = words.step_at(last_look_of(of, words, each.from_wave, each.over));
+    if (look != nullptr) return text + " (" + words.where(*look) + ")";
+  }
+  return text;
+}
+
 }  // namespace heddle::tools

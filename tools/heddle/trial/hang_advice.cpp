@@ -220,25 +220,20 @@ class adviser {
     if (const size_t told = each.why.find(elsewhere); where.empty() && told != std::string::npos)
       where = each.why.substr(told + elsewhere.size(),
                               each.why.find_first_of(" ,;", told + elsewhere.size()) - told - elsewhere.size());
-    return each.to + std::string(gives(place)) + place + (where.empty() ? "" : ", as at " + where + ",") + wait;
+    const bool is_notice = waits_for_notice(of_, each.from_wave);
+    return each.to +
+           (is_file_place(place) ? " writes to "
+            : is_notice          ? " gives notice at "
+                                 : " stores ") +
+           place + (where.empty() ? "" : ", as at " + where + ",") + wait;
   }
 
-  /// What ends a wait at that place: a store, a notice, or bytes in a file.
-  static std::string_view gives(std::string_view place) {
-    if (is_file(place)) return " writes to ";
-    return place.starts_with("an object") ? " gives notice at " : " stores ";
-  }
-  static bool is_file(std::string_view place) {
-    constexpr std::string_view kinds[] = {"pipe", "eventfd", "socketpair", "epoll"};
-    return std::any_of(std::begin(kinds), std::end(kinds), [&](std::string_view kind) {
-      return place == kind || (place.starts_with(kind) && place.substr(kind.size()).starts_with(" #"));
-    });
-  }
   /// Whether code behind the wait stores there the run does not say: that would come too late.
   std::string what_is_missing(const sim::unknown_wait& at) const {
     const std::string end = ", or end the wait of " + at.from + at_stand(at.from_wave) + " another way";
-    if (is_file(at.over)) return "nothing is written to " + at.over + " any more: write to it" + end;
-    if (at.over.starts_with("an object")) return "no notice comes to " + at.over + " any more: give it" + end;
+    if (is_file_place(at.over)) return "nothing is written to " + at.over + " any more: write to it" + end;
+    if (waits_for_notice(of_, at.from_wave))
+      return "no notice comes to " + words_.part_at(at.over) + " any more: give it" + end;
     return "nothing has stored " + words_.part_at(at.over) + ": store it before " + at.from + " waits for it" +
            at_stand(at.from_wave) + ", or have a thread do so that does not wait for " + at.from +
            ", or end that wait another way";

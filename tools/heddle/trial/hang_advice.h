@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace heddle::tools {
 
@@ -16,6 +17,16 @@ std::string advice_on_hang(const sim::run_record& of, const step_words& words, u
 
 /// The same of a word that counts those that come, as a barrier does, where too few come.
 std::string advice_on_arrivals(const sim::run_record& of, const step_words& words);
+
+/// The same where some waves have no place on the device. `report`: how many, as the run's report has it.
+std::string advice_on_places(const sim::run_record& of, const step_words& words, std::string_view report);
+
+/// Of host threads that wait for notice at one object: notice that has gone to one that waits again, and not to one that it would have let go on.
+struct wrong_notice {
+  uint64_t given = 0;  ///< the step; 0: there is none
+  std::string advice;
+};
+wrong_notice wrong_notice_in(const sim::run_record& of, const step_words& words);
 
 /// The same where all that the progress model promises a turn waits for what it does not.
 std::string advice_on_promise(const sim::run_record& of, const step_words& words);

@@ -1,5 +1,7 @@
 #include <heddle/tools/trial/last_waits.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace heddle::tools {
@@ -16,6 +18,13 @@ wait_sort sort_of(const std::string& over) {
   // As operations are called: this part knows no simulator.
   const bool is_call = over.starts_with("a ") || over == "block barrier" || over == "cluster barrier";
   return is_call ? wait_sort::other : wait_sort::memory;
+}
+
+bool is_file_place(std::string_view place) {
+  constexpr std::string_view kinds[] = {"pipe", "eventfd", "socketpair", "epoll"};
+  return std::any_of(std::begin(kinds), std::end(kinds), [&](std::string_view kind) {
+    return place == kind || (place.starts_with(kind) && place.substr(kind.size()).starts_with(" #"));
+  });
 }
 
 uint64_t last_look_of(const run_record& of, const step_words& words, uint32_t wave, const std::string& over) {

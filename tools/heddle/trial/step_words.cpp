@@ -1,3 +1,4 @@
+#include <heddle/tools/trial/last_waits.h>
 #include <heddle/tools/trial/step_words.h>
 
 #include <algorithm>
@@ -132,7 +133,15 @@ bool step_words::is_of_slot(const run_record::step& one) const {
   return names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes).of != nullptr;
 }
 
+bool step_words::is_wait_for_notice(const run_record::step& one) const {
+  return one.kind == operation_kind::wait_notice && one.place != run_record::none &&
+         !is_file_place(of_.texts[one.place]);
+}
+
 std::string step_words::deed_of(const run_record::step& one) const {
+  if (is_wait_for_notice(one)) return "waits for notice at " + place_of(one);
+  if (one.kind == operation_kind::give_notice && one.place != run_record::none && !is_file_place(of_.texts[one.place]))
+    return "gives notice at " + place_of(one);
   const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
   const bool is_lock = slot.of != nullptr && slot.is_lock();
   if (is_lock && one.has_value && slot.count == 1 && !sim::may_write(one.kind))

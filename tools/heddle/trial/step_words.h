@@ -55,6 +55,9 @@ class step_words {
   /// "stores ring->tail = 2", "takes the client's lock of port 0", "reads ready+0x0: 1"
   std::string deed_of(const sim::run_record::step& one) const;
 
+  /// Whether it waits for notice at an object that deed_of() names.
+  bool is_wait_for_notice(const sim::run_record::step& one) const;
+
   /// How far the step is atomic: its scope, and of volatile accesses and of host threads the system.
   scope reach_of(const sim::run_record::step& one) const;
 

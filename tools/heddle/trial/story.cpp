@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/trial/hang_advice.h>
+#include <heddle/tools/trial/masks.h>
 #include <heddle/tools/trial/overtaking.h>
 #include <heddle/tools/trial/race_advice.h>
 #include <heddle/tools/trial/step_words.h>
@@ -122,6 +123,11 @@ class teller {
     std::vector<uint64_t> decided;
     for (const std::string& each : how_.odd) decided.push_back(step_told_in(each).value_or(run_record::never));
     std::string advice = advice_on_overtaking(of_, words_, decided);
+    if (advice.empty() && lacks_places()) advice = advice_on_places(of_, words_, how_.report);
+    if (const wrong_notice notice = wrong_notice_in(of_, words_); advice.empty() && notice.given != 0) {
+      add_step(notice.given, 0);
+      advice = notice.advice;
+    }
     if (advice.empty()) advice = advice_on_hang(of_, words_, steps_of_round());
     if (advice.empty() && how_.message.starts_with("all that the progress model"))
       advice = advice_on_promise(of_, words_);
@@ -201,8 +207,8 @@ class teller {
     if (looked == 0) return;
     const run_record::step& look = *words_.step_at(looked);
     shown_.insert(looked);
-    std::string text =
-        words_.name_of(actor) + " " + words_.deed_of(look) + words_.at(looked) + " and waits for a change";
+    std::string text = words_.name_of(actor) + " " + words_.deed_of(look) + words_.at(looked) +
+                       (words_.is_wait_for_notice(look) ? "" : " and waits for a change");
     if (const std::string whose = whose_turn(wave, over); !whose.empty()) text += ", which is " + whose;
     add(looked, 0, text);
     // The store that made it what it is.
@@ -229,14 +235,23 @@ class teller {
     return names.empty() ? "" : (supposed ? "perhaps up to " : "up to ") + names;
   }
 
+  /// All that wait do so for waves that have no place on the device: no circle of theirs is the reason.
+  bool lacks_places() const {
+    return how_.message.starts_with("all that has a place") &&
+           std::all_of(of_.circle.begin(), of_.circle.end(), [&](size_t n) { return of_.edges[n].supposed; });
+  }
+
   std::string end_of_hang() const {
+    if (lacks_places()) return "so " + std::string(how_.message);
     std::string text;
     for (const size_t n : of_.circle)
       text += (text.empty() ? "so " : ", ") + of_.edges[n].from + waits_behind(of_.edges[n].from) + " for " +
               of_.edges[n].to;
     if (text.empty())
       for (const sim::unknown_wait& each : of_.unknown) {
-        text = "so " + each.from + waits_behind(each.from) + " for " + words_.part_at(each.over) + ", " + each.why;
+        const bool is_notice = waits_for_notice(of_, each.from_wave) && !is_file_place(each.over);
+        text = "so " + each.from + waits_behind(each.from) + (is_notice ? " for notice at " : " for ") +
+               words_.part_at(each.over) + ", " + each.why;
         break;
       }
     const std::string end =
@@ -318,22 +333,9 @@ class teller {
     add_step(last, 1);
     if (how_.message.find(" lane ") != std::string_view::npos) tell_parting(one.actor);
     add(behind_all, 0, "so: " + std::string(how_.message));
-    tell_mask();
-  }
-
-  /// A lane in a collective whose mask lacks it.
-  void tell_mask() {
-    if (how_.message.find("whose mask does not name it") == std::string_view::npos) return;
-    constexpr size_t of_32_bits = 32;
-    const size_t at = how_.message.find(" lane ");
-    size_t lane = 0;
-    if (at == std::string_view::npos) return;
-    std::from_chars(how_.message.data() + at + 6, how_.message.data() + how_.message.size(), lane);
-    add(behind_all, 0,
-        "to change: the mask has a bit for each lane that comes there, and lacks that of lane " + std::to_string(lane) +
-            (lane >= of_32_bits
-                 ? ": a shift of 32 bits, as of 1u or of unsigned long on some hosts, loses lanes from 32 on"
-                 : ""));
+    if (const uint64_t end = end_of_named_lane(of_, of_.actors[one.actor].wave, how_.message); end != 0)
+      add_step(end, 0, ", and ends without coming there");
+    if (const std::string advice = advice_on_mask(how_.message); !advice.empty()) add(behind_all, 0, advice);
   }
 
   /// Where lanes of one wave disagree in the end: the last look by which they parted, at one line, of one word, with two values.
