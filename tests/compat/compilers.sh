@@ -428,6 +428,8 @@ expect 'heddle build: name the command' "$heddle" build
 expect 'heddle c\+\+: no input file' "$heddle" c++ -O2
 expect 'heddle cc: cannot read nowhere.c' "$heddle" cc nowhere.c
 expect 'heddle cuda: -o needs a value' "$heddle" cuda kernel.cu -o
+expect '^heddle build: there is no command no-such-make to build with$' "$heddle" build no-such-make
+expect '^heddle cuda: no folder can be made in /no-such-folder; name another by TMPDIR$' env TMPDIR=/no-such-folder "$heddle" cuda kernel.cu
 expect 'heddle cuda: .* is heddle nvcc that makes C\+\+ of PTX' "$heddle" cuda kernels.ptx
 expect 'wrong.cc:1:.*was not declared' sh -c "printf 'int f() { return g(); }' >wrong.cc; '$heddle' c++ -c wrong.cc"
 expect 'undefined (reference to|symbol:) .?launch' "$heddle" c++ host.o -o half

@@ -22,6 +22,20 @@ expect() { # TEXT COMMAND...
 "$heddle" nvcc -arch=sm_80 driver_api.o "$sources/kernels.ptx" -lcuda -lcudart -o program
 expect 'driver_api +ok +ok +20 ' ./program fuzz --jobs 1 --schedules 20 -- "$sources/kernels.ptx"
 expect 'driver_api: race at .*kernels.cu:14' ./program fuzz --jobs 1 --schedules 20 -- "$sources/kernels.ptx" planted
+expect '^heddle nvcc: .*kernels.ptx is for a program that loads it, and is named where that is linked: ' "$heddle" nvcc -c "$sources/kernels.ptx" -o kernels.o
+# A place is named as by the other commands, wherever nvcc has its files between.
+cat >told_of_here.cu <<'END'
+__global__ void stores(int* to) { *to = threadIdx.x; }
+int main() {
+  int* word;
+  cudaMalloc(&word, sizeof *word);
+  stores<<<1, 2>>>(word);
+  cudaDeviceSynchronize();
+}
+END
+mkdir between
+TMPDIR=$PWD/between "$heddle" nvcc told_of_here.cu -o told_of_here
+expect '^told_of_here: race at told_of_here.cu:1: ' ./told_of_here fuzz --schedules 20
 # One that it was not built with, from a fat binary, which is compressed.
 printf 'extern "C" __device__ unsigned counter = 5;
 extern "C" __global__ void rotates(unsigned* out, unsigned) { out[threadIdx.x] = (threadIdx.x + 1) %% 64; }' >rotates.cu
