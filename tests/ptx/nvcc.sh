@@ -140,7 +140,7 @@ expect '^one: ok, ' ./parts run
 "$heddle" nvcc -rdc=true -DPLANT_PLAIN_STORE one.cu two.cu -o planted
 expect 'wave 0 lane 0 stores total by a plain access .*one.cu:13' ./planted fuzz --jobs 1 --schedules 20
 expect 'wave 0 lane 1 changes total from 1 to 2 .*two.cu:8' ./planted fuzz --jobs 1 --schedules 20
-expect 'undefined reference to .*add' "$heddle" nvcc one.o -o half
+expect 'undefined (reference to|symbol:) .*add' "$heddle" nvcc one.o -o half
 
 expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
 "$heddle" nvcc -shared two.o -o libtwo.so
