@@ -257,10 +257,17 @@ TEST(rewriter, sees_accesses_of_asm_statements) {
   EXPECT_TRUE(has("\"lock decl %0\\n\\tsete %b1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\", \"cc\"",
                   "heddle_x86_add(heddle_p0, "));
   EXPECT_TRUE(has("\"lock incl %0\" : \"+m\"(*p)", "heddle_x86_add(heddle_p0, ", 1));
-  // What is not known is not guessed: a flag that nothing here tells, a jump, a register of vectors, arithmetic that is not.
+  EXPECT_TRUE(has("\"xchg %0,%[v]\" : \"=m\"(*p), [v] \"=r\"(v) : \"[v]\"(v) : \"memory\"", "heddle_x86_xchg("));
+  EXPECT_TRUE(has("\"movl %1,%0; mfence\" : \"=m\"(*p) : \"r\"(v) : \"memory\"", "; __atomic_thread_fence(5); "));
+  EXPECT_TRUE(has("\"1: lock decl %0; jns 2f; 1: rep; nop; cmpl $0,%0; jle 1b; js 1b; 2:\" : \"+m\"(*p) : : \"memory\"",
+                  "if (!heddle_sf) goto heddle_l8; "));
+  // What is not known is not guessed: a flag that nothing here tells, a jump that goes elsewhere or that comes to
+  // one, a register of vectors, arithmetic that is not.
   for (const char* const other :
        {"\"lock incl %0; setc %1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",
-        "\"1: lock decl %0; js 1b\" : \"+m\"(*p) : : \"memory\"",
+        "\"1: lock decl %0; js 2b\" : \"+m\"(*p) : : \"memory\"", "\"lock decl %0; js f\" : \"+m\"(*p) : : \"memory\"",
+        "\"lock decl %0; 1: js 1b\" : \"+m\"(*p) : : \"memory\"", "\"lock; 1: jmp 1b\" : \"+m\"(*p) : : \"memory\"",
+        "\"cmpl $0,%0; sbbl %1,%1; setz %b1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",
         "\"movdqa %1,%0\" : \"=m\"(*p) : \"x\"(v) : \"memory\"", "\"lock shll %0\" : \"+m\"(*p) : : \"memory\"",
         "\"cmpxchgl %1,%0\" : \"+m\"(*p) : \"r\"(v) : \"memory\"", "\"syscall\" : \"=a\"(v) : \"D\"(p) : \"memory\""}) {
     const std::string text = "# 7 \"a.c\"\nvoid f(int* p, int v) { asm volatile(" + std::string(other) + "); }";

@@ -43,9 +43,25 @@ bool is_named(std::string_view name, std::string_view lower) {
                                      [](unsigned char a, char b) { return std::tolower(a) == b; });
 }
 
+std::string size_by_suffix(std::string& name) {
+  constexpr std::array<std::string_view, 16> names = {"mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or",
+                                                      "xor", "inc",  "dec",  "neg",     "not", "sbb", "cmp", "test"};
+  constexpr std::array<std::string_view, 4> bits = {"bts", "btr", "btc", "bt"};
+  const auto is_known = [&](std::string_view one) {
+    return std::find(names.begin(), names.end(), one) != names.end() ||
+           std::find(bits.begin(), bits.end(), one) != bits.end();
+  };
+  if (is_known(name) || name.empty()) return {};
+  constexpr std::string_view suffixes = "bwlq";
+  const size_t at = suffixes.find(name.back());
+  if (at == std::string_view::npos || !is_known(std::string_view(name).substr(0, name.size() - 1))) return {};
+  name.pop_back();
+  return std::to_string(1u << at);
+}
+
 std::string condition_of(std::string_view name) {
   constexpr std::string_view less = "(heddle_sf != heddle_of)";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> all = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> all = {
       {{"z", "heddle_zf"},
        {"e", "heddle_zf"},
        {"nz", "!heddle_zf"},
@@ -54,6 +70,12 @@ std::string condition_of(std::string_view name) {
        {"b", "heddle_cf"},
        {"nc", "!heddle_cf"},
        {"ae", "!heddle_cf"},
+       {"nae", "heddle_cf"},
+       {"nb", "!heddle_cf"},
+       {"a", "(!heddle_cf && !heddle_zf)"},
+       {"nbe", "(!heddle_cf && !heddle_zf)"},
+       {"be", "(heddle_cf || heddle_zf)"},
+       {"na", "(heddle_cf || heddle_zf)"},
        {"s", "heddle_sf"},
        {"ns", "!heddle_sf"},
        {"l", less},

@@ -19,6 +19,9 @@ std::vector<std::string> divided(std::string_view text, char at);
 /// Whether a name is the one that a text in lower case has.
 bool is_named(std::string_view name, std::string_view lower);
 
+/// The size in C that the last letter of an instruction says, which is taken off it; empty where it says none.
+std::string size_by_suffix(std::string& name);
+
 /// What setCC asks of the flags, in C; nothing where that is not known here.
 std::string condition_of(std::string_view name);
 

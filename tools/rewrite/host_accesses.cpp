@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "asm_lines.h"
 #include "asm_words.h"
 
 namespace heddle::rewrite {
@@ -24,21 +25,18 @@ class translator {
 
   std::optional<std::string> run() {
     if (!take_operands()) return std::nullopt;
-    const std::vector<std::string> instructions = divided(from_.text, ';');
-    for (size_t n = 0; n < instructions.size(); ++n) {
-      bool is_locked = instructions[n] == "lock";
-      if (is_locked && ++n == instructions.size()) return std::nullopt;
-      std::string words = instructions[n];
-      if (words.starts_with("lock ")) {
-        is_locked = true;
-        words.erase(0, sizeof "lock");
-      }
-      if (!words.empty() && !instruction(words, is_locked)) return std::nullopt;
+    const std::optional<std::vector<asm_line>> lines = lines_of(from_.text);
+    if (!lines) return std::nullopt;
+    std::string labels;
+    for (const asm_line& each : *lines) {
+      if (!each.label.empty()) labels += (labels.empty() ? "__label__ " : ", ") + each.label;
+      if (!line(each)) return std::nullopt;
     }
+    if (!labels.empty()) labels += "; ";
     if (!reaches_memory_ || !knows_flags(flags_read_)) return std::nullopt;
     // An access that releases may still come behind a later one, and the statement is more to the compiler.
     const std::string still = from_.orders_memory ? "__asm__ __volatile__(\"\" ::: \"memory\"); " : "";
-    return "do { " + still + begin_ + body_ + end_ + still + "} while (0)";
+    return "do { " + labels + still + begin_ + body_ + end_ + still + "} while (0)";
   }
 
  private:
@@ -71,9 +69,7 @@ class translator {
       places_.push_back({place::kind::memory, pointer, "sizeof" + expression});
       return true;
     }
-    size_t matched = 0;
-    if (!is_output && !letters.empty() && std::isdigit(static_cast<unsigned char>(letters[0])) != 0) {
-      std::from_chars(letters.data(), letters.data() + letters.size(), matched);
+    if (const size_t matched = is_output ? none : matched_by(letters); matched != none) {
       if (matched >= from_.outputs || places_[matched].is != place::kind::cell) return false;
       read_into(places_[matched].text, expression);
       places_.push_back(places_[matched]);
@@ -87,6 +83,16 @@ class translator {
     if (is_output) write_from(made.text, expression);
     places_.push_back(made);
     return true;
+  }
+
+  /// The output that a constraint such as `0` or `[name]` says to be in the same place.
+  size_t matched_by(std::string_view letters) const {
+    size_t matched = none;
+    if (letters.starts_with('['))
+      for (size_t n = 0; n < from_.outputs; ++n)
+        if ("[" + from_.operands[n].name + "]" == letters) return n;
+    std::from_chars(letters.data(), letters.data() + letters.size(), matched);
+    return matched;
   }
 
   // By their bytes: pointers, numbers, enumerations alike.
@@ -169,6 +175,19 @@ class translator {
   }
 
   // -- instructions
+  bool line(const asm_line& one) {
+    if (!one.label.empty()) {
+      body_ += one.label + ": ; ";
+      tells_flags(false, false);  // jumps come from elsewhere
+    }
+    if (!one.target.empty()) {
+      if (!knows_flags(one.condition)) return false;
+      body_ += (one.condition.empty() ? "" : "if (" + one.condition + ") ") + "goto " + one.target + "; ";
+      return true;
+    }
+    return one.words.empty() || instruction(one.words, one.is_locked);
+  }
+
   /// Whether the last instruction that changes a flag of these is one of which that is told.
   bool knows_flags(std::string_view read) const {
     const bool zero = read.find("zf") != std::string_view::npos || read.find("sf") != std::string_view::npos;
@@ -192,6 +211,10 @@ class translator {
       }
     for (const place& each : at) reaches_memory_ = reaches_memory_ || each.is == place::kind::memory;
     if (name == "pause" || name == "nop") return at.empty();
+    if (name == "mfence" || name == "lfence") {
+      body_ += name == "mfence" ? "__atomic_thread_fence(5); " : "__atomic_thread_fence(2); ";
+      return at.empty();
+    }
     if (name.starts_with("set")) return flag_to(name.substr(3), at);
     if (name == "cmpxchg16b" || name == "cmpxchg8b") return wide_exchange(name == "cmpxchg8b" ? 4 : 8, is_locked, at);
     std::string size = size_by_suffix(name);
@@ -204,23 +227,6 @@ class translator {
     if (size.empty()) return false;
     if (at.size() == 1) return of_one(name, at[0], size, is_locked);
     return at.size() == 2 && of_two(name, at[0], at[1], size, is_locked);
-  }
-
-  /// What is left is the name alone.
-  static std::string size_by_suffix(std::string& name) {
-    constexpr std::array<std::string_view, 14> names = {"mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and",
-                                                        "or",  "xor",  "inc",  "dec",     "neg", "not", "sbb"};
-    constexpr std::array<std::string_view, 4> bits = {"bts", "btr", "btc", "bt"};
-    const auto is_known = [&](std::string_view one) {
-      return std::find(names.begin(), names.end(), one) != names.end() ||
-             std::find(bits.begin(), bits.end(), one) != bits.end();
-    };
-    if (is_known(name) || name.empty()) return {};
-    constexpr std::string_view suffixes = "bwlq";
-    const size_t at = suffixes.find(name.back());
-    if (at == std::string_view::npos || !is_known(std::string_view(name).substr(0, name.size() - 1))) return {};
-    name.pop_back();
-    return std::to_string(1u << at);
   }
 
   bool flag_to(const std::string& name, const std::vector<place>& at) {
@@ -269,6 +275,7 @@ class translator {
       body_ += "heddle_zf = heddle_x86_cmpxchg(" + to.text + ", &heddle_a, " + get(from, size) + ", " + size + "); ";
       return true;
     }
+    if (name == "cmp" || name == "test") return !is_locked && compare(name == "cmp", from, to, size);
     if (name == "add") return change(name, to, get(from, size), size, is_locked, flags::are_those_of_a_sum);
     if (name == "and" || name == "or" || name == "xor")
       return change(name, to, get(from, size), size, is_locked, flags::are_those_of_bits);
@@ -276,10 +283,24 @@ class translator {
     if (name == "sbb") {
       if (from.is != place::kind::cell || from.text != to.text || !knows_carry_) return false;
       body_ += set(to, "(heddle_cf ? ~0ull : 0ull)", size);
+      tells_flags(false, true);
       return true;
     }
     if (name.starts_with("bt")) return bit(name, from, to, size, is_locked);
     return false;
+  }
+
+  /// `cmp` tells of a difference, `test` of the bits in common.
+  bool compare(bool is_difference, const place& by, const place& at, const std::string& size) {
+    tells_flags(true, true, true);
+    body_ += "{ heddle_x86_word heddle_o = " + get(at, size) + ", heddle_m = heddle_x86_part(" + get(by, size) + ", " +
+             size + "), heddle_n = heddle_o " + (is_difference ? "-" : "&") + " heddle_m; " +
+             flags_of("heddle_n", size);
+    body_ += is_difference ? "heddle_cf = heddle_o < heddle_m; heddle_of = (int)(heddle_x86_part((heddle_o ^ heddle_m) "
+                             "& (heddle_o ^ heddle_n), " +
+                                 size + ") >> (" + size + " * 8 - 1)); } "
+                           : std::string("heddle_cf = heddle_of = 0; } ");
+    return true;
   }
 
   /// What was there before goes to the register.
@@ -338,6 +359,7 @@ class translator {
     return true;
   }
 
+  static constexpr size_t none = static_cast<size_t>(-1);
   const asm_statement& from_;
   bool is_c_;
   std::vector<place> places_;  ///< of the statement's operands

@@ -29,6 +29,8 @@ struct asm_statement {
 ///   mov to memory                 a store that releases
 ///   xchg, or behind a lock prefix a read-modify-write of sequential consistency
 ///   others on memory              a load, and a store: not atomic together
+///   cmp, test                     a load of what lies in memory
+///   jumps                         to labels of the statement
 std::optional<std::string> accesses_of(const asm_statement& statement, bool is_c);
 
 /// The functions that these statements call, in one line.
