@@ -15,9 +15,11 @@
 #include <threads.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace runtime = heddle::sim::runtime;
@@ -201,6 +203,63 @@ long memory_barrier(lane& self, long command, const caller& from) {
   return 0;
 }
 
+// -- other calls by their numbers --------------------------------------------------------------------------------------------------
+
+struct numbered_call {
+  long number;
+  const char* name;
+};
+
+/// What they start or end would neither be scheduled nor seen.
+constexpr std::array calls_of_processes = {numbered_call{SYS_fork, "fork"},    numbered_call{SYS_vfork, "vfork"},
+                                           numbered_call{SYS_clone, "clone"},  numbered_call{SYS_clone3, "clone3"},
+                                           numbered_call{SYS_kill, "kill"},    numbered_call{SYS_tkill, "tkill"},
+                                           numbered_call{SYS_tgkill, "tgkill"}};
+
+/// Of a file, which is the first argument.
+constexpr std::array calls_of_files = {numbered_call{SYS_read, "read"},
+                                       numbered_call{SYS_readv, "readv"},
+                                       numbered_call{SYS_recvfrom, "recvfrom"},
+                                       numbered_call{SYS_recvmsg, "recvmsg"},
+                                       numbered_call{SYS_write, "write"},
+                                       numbered_call{SYS_writev, "writev"},
+                                       numbered_call{SYS_sendto, "sendto"},
+                                       numbered_call{SYS_sendmsg, "sendmsg"},
+                                       numbered_call{SYS_close, "close"},
+                                       numbered_call{SYS_dup, "dup"},
+                                       numbered_call{SYS_dup2, "dup2"},
+                                       numbered_call{SYS_dup3, "dup3"},
+                                       numbered_call{SYS_fcntl, "fcntl"},
+                                       numbered_call{SYS_shutdown, "shutdown"},
+                                       numbered_call{SYS_epoll_ctl, "epoll_ctl"},
+                                       numbered_call{SYS_epoll_wait, "epoll_wait"},
+                                       numbered_call{SYS_epoll_pwait, "epoll_pwait"}};
+
+const char* name_in(std::span<const numbered_call> all, long number) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const numbered_call& one) { return one.number == number; });
+  return found == all.end() ? nullptr : found->name;
+}
+
+/// Where the kernel does by a number what the simulator has under a name, the run would go on without it.
+void refuse_by_number(lane& self, long number, long first, const caller& from) {
+  const auto refused = [&](const char* name, const std::string& why) {
+    const entered inside(self);
+    refuse(self, scheduler::verdict::unsupported, "syscall(SYS_" + std::string(name) + "): " + why, from);
+  };
+  if (const char* const name = name_in(calls_of_processes, number))
+    refused(name, "processes, signals and threads that the C library does not start are not simulated");
+  const char* const name = name_in(calls_of_files, number);
+  if (name != nullptr && self.is_on_host() && known_files().find(static_cast<int>(first)))
+    refused(name, "of files that the program has made heddle has the call of the C library, " + std::string(name) +
+                      "(), and not this one");
+}
+
+/// Rings that the kernel reads and writes beside the program. Programs that use them have another way for kernels without them.
+constexpr bool is_of_io_uring(long number) {
+  return number == SYS_io_uring_setup || number == SYS_io_uring_enter || number == SYS_io_uring_register;
+}
+
 }  // namespace
 }  // namespace heddle::sim::runtime
 
@@ -278,6 +337,11 @@ long __wrap_syscall(long number, ...) {
     }
     if (number == SYS_gettid) return runtime::id_of_thread(*self);
     if (number == SYS_membarrier) return runtime::memory_barrier(*self, given[0], from);
+    if (runtime::is_of_io_uring(number)) {
+      errno = ENOSYS;
+      return -1;
+    }
+    runtime::refuse_by_number(*self, number, given[0], from);
     long result = 0;
     if (number == SYS_futex) {
       if (runtime::futex_call(*self, given, result, from)) return result;

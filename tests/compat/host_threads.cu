@@ -693,6 +693,22 @@ int signals_itself() {
   return 0;
 }
 
+/// A ring that the kernel fills is one that the simulator does not see.
+int asks_for_a_ring() { return syscall(SYS_io_uring_setup, 8, nullptr) == -1 && errno == ENOSYS ? 0 : 1; }
+int forks_by_number() {
+  std::thread([] { syscall(SYS_fork); }).join();
+  return 0;
+}
+int writes_by_number() {
+  int ends[2];
+  if (pipe(ends) != 0) return 1;
+  std::thread writes([&] { syscall(SYS_write, ends[1], "a", 1); });
+  char byte = 0;
+  const ssize_t got = read(ends[0], &byte, 1);
+  writes.join();
+  return got == 1 ? 0 : 1;
+}
+
 // -- objects whose memory is gone --------------------------------------------------------------------------------------------------
 
 /// An event as proxies have it: the thread that waits for it owns it.
@@ -817,6 +833,9 @@ constexpr test_case cases[] = {
     {"cancels", cancels},
     {"signals_a_thread", signals_a_thread},
     {"signals_itself", signals_itself},
+    {"asks_for_a_ring", asks_for_a_ring},
+    {"forks_by_number", forks_by_number},
+    {"writes_by_number", writes_by_number},
 };
 
 }  // namespace
