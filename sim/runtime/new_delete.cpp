@@ -1,8 +1,11 @@
 // new, delete and throw of the whole program: what lanes allocate in a search lies where it does in every run.
+#include <dlfcn.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/program_memory.h>
+#include <heddle/sim/runtime/waiting_calls.h>
 #include <heddle/sim/space/lane_heap.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -203,6 +206,43 @@ void* allocate_exception(size_t size_bytes, const caller& from) noexcept {
 void free_exception(void* thrown, const caller& from) noexcept {
   release(static_cast<std::byte*>(thrown) - exception_header_bytes, from);
 }
+
+// What libstdc++ counts of references to an exception stands at the beginning of its header (libsupc++/unwind-cxx.h); null where another
+// library has thrown it.
+struct counted_exception {
+  static constexpr uint64_t of_gnu =
+      0x474E5543432B2B00;  // "GNUCC++\0"; with 1 in the last byte it stands for another one
+  // Of what stands for another one, in front of its last member, by which it is thrown: the other members, the first of which says for which.
+  static constexpr size_t members_bytes = 80;
+  explicit counted_exception(void* thrown)
+      : references(reinterpret_cast<int*>(static_cast<std::byte*>(thrown) - exception_header_bytes)) {}
+  explicit counted_exception(_Unwind_Exception* unwound) {
+    if (unwound->exception_class == of_gnu) *this = counted_exception(static_cast<void*>(unwound + 1));
+    if (unwound->exception_class != of_gnu + 1) return;
+    void* primary = nullptr;
+    std::memcpy(&primary, reinterpret_cast<std::byte*>(unwound) - members_bytes, sizeof primary);
+    *this = counted_exception(primary);
+  }
+  int* references = nullptr;
+};
+
+/// Before a lane drops its reference, where no instrumentation sees it. The one that drops the last reference destroys the exception, behind all
+/// that the others have done with it. Which one that is, is up to their turns; the holder of the only reference needs none.
+void before_drop(const counted_exception& of, const caller& from) {
+  lane* const self = execution::current;
+  if (self == nullptr || of.references == nullptr) return;
+  namespace runtime = heddle::sim::runtime;
+  const runtime::hidden_operands hidden(*self, runtime::as_operand(of.references));
+  const runtime::entered inside(*self);
+  execution::instance->finish_plain_store(*self, from.frame);
+  if (*of.references == 1) return runtime::acquire_from(*self, of.references);
+  runtime::give_object(*self, 1,
+                       runtime::make_operation(heddle::sim::operation_kind::give_notice, of.references, 1, from), [&] {
+                         runtime::acquire_from(*self, of.references);
+                         runtime::release_to(*self, of.references);
+                         return 0;
+                       });
+}
 }  // namespace
 extern "C" {
 HEDDLE_WEAK void* __cxa_allocate_exception(size_t size_bytes) noexcept {
@@ -213,6 +253,20 @@ HEDDLE_WEAK void* __cxa_allocate_dependent_exception() noexcept {
   return static_cast<std::byte*>(allocate_exception(0, HEDDLE_CALLER)) - exception_header_bytes;
 }
 HEDDLE_WEAK void __cxa_free_dependent_exception(void* dependent) noexcept { release(dependent, HEDDLE_CALLER); }
+// At the end of the last catch of what was thrown. (Itanium C++ ABI: Exception Handling, 1.3.)
+HEDDLE_WEAK void _Unwind_DeleteException(_Unwind_Exception* unwound) {
+  before_drop(counted_exception(unwound), HEDDLE_CALLER);
+  if (unwound->exception_cleanup != nullptr) unwound->exception_cleanup(_URC_FOREIGN_EXCEPTION_CAUGHT, unwound);
+}
+// std::__exception_ptr::exception_ptr::_M_release()
+HEDDLE_WEAK void _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(void** pointer) {
+  using function = void (*)(void**);
+  static constinit function in_library = nullptr;
+  if (in_library == nullptr)
+    in_library = reinterpret_cast<function>(dlsym(RTLD_NEXT, "_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv"));
+  before_drop(counted_exception(*pointer), HEDDLE_CALLER);
+  in_library(pointer);
+}
 }
 #else
 namespace heddle::sim::runtime {

@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <locale>
@@ -339,6 +340,36 @@ int shared_pointers() {
   stores.join();
   exchanges.join();
   return found >= 1 && found <= 3 && *pointer == 3 && *other_pointer == 11 && turn == 0 ? 0 : 1;
+}
+
+// The one that drops its reference last destroys an exception, behind all that the other one has done with it.
+std::atomic<int> destroyed_by;
+thread_local int number_of_thread = 0;
+
+struct shared_failure {
+  std::string text = "text that is longer than a string has room for";
+  ~shared_failure() { destroyed_by = number_of_thread; }
+};
+
+int shares_an_exception(int not_destroyed_by) {
+  number_of_thread = 1;
+  std::exception_ptr mine = std::make_exception_ptr(shared_failure());
+  const auto look_at = [](std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(std::move(failure));
+    } catch (const shared_failure& caught) {
+      return caught.text[5] == 't';
+    }
+    return false;
+  };
+  std::thread thread([look_at, failure = mine]() mutable {
+    number_of_thread = 2;
+    assert(look_at(std::move(failure)));
+  });
+  const bool found = look_at(std::move(mine));
+  thread.join();
+  assert(destroyed_by != not_destroyed_by);
+  return found ? 0 : 1;
 }
 
 std::condition_variable ended;
@@ -794,6 +825,9 @@ constexpr test_case cases[] = {
     {"fences_of_another_unregistered", [] { return fences_of_another(false, 2); }},
     {"joined_by_time", joined_by_time},
     {"shared_pointers", shared_pointers},
+    {"shares_an_exception", [] { return shares_an_exception(0); }},
+    {"shared_exception_is_not_destroyed_by_main", [] { return shares_an_exception(1); }},
+    {"shared_exception_is_not_destroyed_by_another", [] { return shares_an_exception(2); }},
     {"notified_of_an_end", notified_of_an_end},
     {"kept_at_an_end", kept_at_an_end},
     {"found_anew", [] { return finds_the_process(true); }},
