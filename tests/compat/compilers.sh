@@ -274,6 +274,41 @@ done
 sed 's/::"memory", "cc"/::"cc"/' instructions.c >not_ordered.c
 expect 'not_ordered.c:32: warning: this asm statement has no "memory"' "$heddle" cc -c not_ordered.c -o not_ordered.o
 
+# The processor's own clock is the simulator's: a time-out by it fires in some schedule, and that run can be repeated.
+cat >clock.c <<'END'
+#include <assert.h>
+#include <pthread.h>
+#include <x86intrin.h>
+static int ready;
+static void* works(void* given) {
+  __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+  return given;
+}
+static unsigned long long now(void) {
+#ifdef BY_ASM
+  unsigned low, high;
+  __asm__ __volatile__("rdtsc" : "=a"(low), "=d"(high));
+  return (unsigned long long)high << 32 | low;
+#else
+  return __rdtsc();
+#endif
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, works, NULL);
+  const unsigned long long end = now() + 2000;
+  int seen = 0;
+  while (!seen && now() < end) seen = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+  assert(seen);
+  pthread_join(thread, NULL);
+}
+END
+for way in '' -DBY_ASM; do
+  "$heddle" cc $way clock.c -o clock
+  expect '^clock: assertion at clock.c:24' ./clock fuzz --jobs 1 --schedules 300
+  expect '^clock: assertion at clock.c:24' ./clock verify --jobs 1
+done
+
 # Each thread's own variables have addresses of their own: threads are told apart by them, and one finds what is another's.
 cat >own.cc <<'END'
 #include <atomic>

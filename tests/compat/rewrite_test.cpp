@@ -261,10 +261,17 @@ TEST(rewriter, sees_accesses_of_asm_statements) {
   EXPECT_TRUE(has("\"movl %1,%0; mfence\" : \"=m\"(*p) : \"r\"(v) : \"memory\"", "; __atomic_thread_fence(5); "));
   EXPECT_TRUE(has("\"1: lock decl %0; jns 2f; 1: rep; nop; cmpl $0,%0; jle 1b; js 1b; 2:\" : \"+m\"(*p) : : \"memory\"",
                   "if (!heddle_sf) goto heddle_l8; "));
-  // What is not known is not guessed: a flag that nothing here tells, a jump that goes elsewhere or that comes to
+  EXPECT_TRUE(has("\"lfence; rdtsc; shlq $32,%%rdx; orq %%rdx,%0\" : \"=a\"(v) : : \"rdx\"",
+                  "heddle_a = heddle_x86_rdtsc(); "));
+  EXPECT_NE(seen_of("long f() { return __builtin_ia32_rdtsc (); }").find("{ return heddle_x86_rdtsc(); }"),
+            std::string::npos);
+  EXPECT_TRUE(has(
+      "\"xchgl %0,%1\" : \"=r\"((unsigned) (int)v), \"=m\"(*(volatile unsigned *)p) : \"0\"((unsigned)v) : \"memory\"",
+      "sizeof heddle_v < 8 ? sizeof heddle_v : 8); (v) = heddle_v; "));
+  // What is not known is not guessed: a clock as one number that on this processor is none, a flag that nothing here tells, a jump that goes elsewhere or that comes to
   // one, a register of vectors, arithmetic that is not.
   for (const char* const other :
-       {"\"lock incl %0; setc %1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",
+       {"\"rdtsc\" : \"=A\"(v)", "\"lock incl %0; setc %1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",
         "\"1: lock decl %0; js 2b\" : \"+m\"(*p) : : \"memory\"", "\"lock decl %0; js f\" : \"+m\"(*p) : : \"memory\"",
         "\"lock decl %0; 1: js 1b\" : \"+m\"(*p) : : \"memory\"", "\"lock; 1: jmp 1b\" : \"+m\"(*p) : : \"memory\"",
         "\"cmpl $0,%0; sbbl %1,%1; setz %b1\" : \"+m\"(*p), \"=q\"(v) : : \"memory\"",

@@ -43,9 +43,27 @@ bool is_named(std::string_view name, std::string_view lower) {
                                      [](unsigned char a, char b) { return std::tolower(a) == b; });
 }
 
+std::string_view without_casts(std::string_view output) {
+  while (output.starts_with('(')) {
+    size_t end = 0;
+    int depth = 0;
+    for (; end < output.size(); ++end) {
+      depth += output[end] == '(' ? 1 : output[end] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    const size_t next = output.find_first_not_of(' ', end + 1);
+    if (next == std::string_view::npos) break;
+    const char first = output[next];
+    if (std::isalpha(static_cast<unsigned char>(first)) == 0 && first != '_' && first != '(' && first != '*') break;
+    output.remove_prefix(next);
+  }
+  return output;
+}
+
 std::string size_by_suffix(std::string& name) {
-  constexpr std::array<std::string_view, 16> names = {"mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or",
-                                                      "xor", "inc",  "dec",  "neg",     "not", "sbb", "cmp", "test"};
+  constexpr std::array<std::string_view, 17> names = {"mov", "xchg", "xadd", "cmpxchg", "add", "sub",
+                                                      "and", "or",   "xor",  "inc",     "dec", "neg",
+                                                      "not", "sbb",  "cmp",  "test",    "shl"};
   constexpr std::array<std::string_view, 4> bits = {"bts", "btr", "btc", "bt"};
   const auto is_known = [&](std::string_view one) {
     return std::find(names.begin(), names.end(), one) != names.end() ||

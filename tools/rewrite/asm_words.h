@@ -19,6 +19,9 @@ std::vector<std::string> divided(std::string_view text, char at);
 /// Whether a name is the one that a text in lower case has.
 bool is_named(std::string_view name, std::string_view lower);
 
+/// What an output stands for: g++ takes `(long)value` for `value` there.
+std::string_view without_casts(std::string_view output);
+
 /// The size in C that the last letter of an instruction says, which is taken off it; empty where it says none.
 std::string size_by_suffix(std::string& name);
 

@@ -33,7 +33,7 @@ class translator {
       if (!line(each)) return std::nullopt;
     }
     if (!labels.empty()) labels += "; ";
-    if (!reaches_memory_ || !knows_flags(flags_read_)) return std::nullopt;
+    if (!(reaches_memory_ || reads_clock_) || !knows_flags(flags_read_)) return std::nullopt;
     // An access that releases may still come behind a later one, and the statement is more to the compiler.
     const std::string still = from_.orders_memory ? "__asm__ __volatile__(\"\" ::: \"memory\"); " : "";
     return "do { " + labels + still + begin_ + body_ + end_ + still + "} while (0)";
@@ -80,7 +80,7 @@ class translator {
     made = {place::kind::cell, is_fixed ? "heddle_" + letters : "heddle_r" + number, "sizeof" + expression};
     if (!is_fixed) begin_ += "heddle_x86_word " + made.text + " = 0; ";
     if (is_read) read_into(made.text, expression);
-    if (is_output) write_from(made.text, expression);
+    if (is_output) write_from(made.text, "(" + std::string(without_casts(one.expression)) + ")");
     places_.push_back(made);
     return true;
   }
@@ -215,6 +215,11 @@ class translator {
       body_ += name == "mfence" ? "__atomic_thread_fence(5); " : "__atomic_thread_fence(2); ";
       return at.empty();
     }
+    if (name == "rdtsc" || name == "rdtscp") {
+      body_ += "heddle_a = heddle_x86_rdtsc(); heddle_d = heddle_a >> 32; heddle_a = heddle_x86_part(heddle_a, 4); ";
+      reads_clock_ = true;
+      return at.empty();
+    }
     if (name.starts_with("set")) return flag_to(name.substr(3), at);
     if (name == "cmpxchg16b" || name == "cmpxchg8b") return wide_exchange(name == "cmpxchg8b" ? 4 : 8, is_locked, at);
     std::string size = size_by_suffix(name);
@@ -284,6 +289,12 @@ class translator {
       if (from.is != place::kind::cell || from.text != to.text || !knows_carry_) return false;
       body_ += set(to, "(heddle_cf ? ~0ull : 0ull)", size);
       tells_flags(false, true);
+      return true;
+    }
+    if (name == "shl") {
+      if (from.is != place::kind::constant || to.is != place::kind::cell) return false;
+      tells_flags(false, false);
+      body_ += set(to, get(to, size) + " << (" + from.text + " & 63)", size);
       return true;
     }
     if (name.starts_with("bt")) return bit(name, from, to, size, is_locked);
@@ -368,6 +379,7 @@ class translator {
   std::string end_;
   std::string flags_read_;
   bool reaches_memory_ = false;
+  bool reads_clock_ = false;
   bool knows_zero_ = false;
   bool knows_carry_ = false;
   bool knows_overflow_ = false;

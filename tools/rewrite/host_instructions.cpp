@@ -14,15 +14,17 @@ namespace {
 constexpr std::string_view full_fence = "__atomic_thread_fence(5)";
 constexpr std::string_view load_fence = "__atomic_thread_fence(2)";
 constexpr std::string_view store_fence = "heddle_x86_sfence()";
+constexpr std::string_view look_at_clock = "heddle_x86_rdtsc()";
 
 struct builtin {
   std::string_view name;
   std::string_view instead;
 };
 /// Without arguments.
-constexpr std::array<builtin, 3> fences = {{{"__builtin_ia32_mfence", full_fence},
-                                            {"__builtin_ia32_lfence", load_fence},
-                                            {"__builtin_ia32_sfence", store_fence}}};
+constexpr std::array<builtin, 4> plain_builtins = {{{"__builtin_ia32_rdtsc", look_at_clock},
+                                                    {"__builtin_ia32_mfence", full_fence},
+                                                    {"__builtin_ia32_lfence", load_fence},
+                                                    {"__builtin_ia32_sfence", store_fence}}};
 
 struct stream_builtin {
   std::string_view name;
@@ -71,10 +73,9 @@ std::optional<std::string_view> instead_of(const std::string& text) {
   return std::nullopt;
 }
 
-/// Whether it is a hint or a question to the processor.
+/// Whether it is a hint, or a question to the processor that it answers alike in every run.
 bool touches_no_memory(const std::string& text) {
-  constexpr std::array<std::string_view, 9> known = {"",      "nop",    "pause", "rep;nop", "rep nop",
-                                                     "rdtsc", "rdtscp", "cpuid", "yield"};
+  constexpr std::array<std::string_view, 7> known = {"", "nop", "pause", "rep;nop", "rep nop", "cpuid", "yield"};
   const bool is_prefetch = text.starts_with("prefetch") && text.find(';') == std::string::npos;
   return is_prefetch || std::find(known.begin(), known.end(), text) != known.end();
 }
@@ -109,6 +110,7 @@ class reader {
     for (size_t at = text_.find('\n', begin); at < end; at = text_.find('\n', at + 1)) made_.text += '\n';
     if (by == store_fence)
       declare(is_c_ ? "void heddle_x86_sfence(void); " : "extern \"C\" void heddle_x86_sfence(); ");
+    if (by == look_at_clock) declare_clock();
   }
   /// Behind the first line marker, which names the source.
   void declare_all() {
@@ -125,8 +127,20 @@ class reader {
     if (declared_.find(what) == std::string::npos) declared_ += what;
   }
 
+  void declare_clock() {
+    declare(is_c_ ? "unsigned long long heddle_x86_rdtsc(void); "
+                  : "extern \"C\" unsigned long long heddle_x86_rdtsc(); ");
+  }
+
   void call(size_t n, std::string_view word) {
-    for (const builtin& each : fences)
+    if (word == "__builtin_ia32_rdtscp") {
+      declare_clock();
+      declare(
+          "static __inline __attribute__((always_inline, artificial)) unsigned long long heddle_x86_rdtscp(unsigned* "
+          "processor) { *processor = 0; return heddle_x86_rdtsc(); } ");
+      return replace(n, n, "heddle_x86_rdtscp");
+    }
+    for (const builtin& each : plain_builtins)
       if (word == each.name && tokens_.match(n + 1) == n + 2) return replace(n, n + 2, each.instead);
     for (const stream_builtin& each : streams) {
       if (word != each.name) continue;
@@ -160,7 +174,8 @@ class reader {
     if (const auto instead = instead_of(text)) return replace(n, close, *instead);
     if (touches_no_memory(text)) return;
     const asm_statement what = taken_apart(text, at, close);
-    if (!what.reaches_memory()) return;
+    const bool reads_clock = text.find("rdtsc") != std::string::npos;
+    if (!what.reaches_memory() && !reads_clock) return;
     const token_list::place at_statement = tokens_.place_of(tokens_[n].begin);
     const std::string& file = at_statement.file;
     const size_t line = at_statement.line;
@@ -169,12 +184,13 @@ class reader {
     const std::string place = file + ":" + std::to_string(line) + ": warning: ";
     if (const auto instead = is_goto ? std::nullopt : accesses_of(what, is_c_)) {
       declare(std::string(functions_of_accesses()));
+      if (reads_clock) declare_clock();
       // Nothing is to be said of how this is written: it passes for a header of the system.
       const auto marker = [&](size_t of_line) { return "\n# " + std::to_string(of_line) + " \"" + file + "\""; };
       const size_t last = tokens_.place_of(tokens_[close].begin).line;
       const std::string after = marker(last) + (is_of_system ? " 3\n" : "\n");
       put(n, close, marker(line) + " 3\n" + *instead + after);
-      if (!what.orders_memory && !is_of_system)
+      if (!what.orders_memory && what.reaches_memory() && !is_of_system)
         warn(place +
              "this asm statement has no \"memory\" among what it clobbers: the compiler may move other "
              "accesses over it, which heddle does not show");
@@ -182,7 +198,8 @@ class reader {
     }
     // The C library's.
     if (is_of_system) return;
-    warn(place + "heddle does not see what this asm statement reads and writes");
+    warn(place + (reads_clock ? "this asm statement reads the processor's own clock, which differs from run to run"
+                              : "heddle does not see what this asm statement reads and writes"));
   }
 
   /// What stands between two places of the text, without line markers and comments.
