@@ -171,6 +171,19 @@ int detach(pthread_t thread) {
   return std::exchange(facts.detached, true) ? EINVAL : 0;
 }
 
+/// Where the thread's stack is, and whether it is detached. The stack of a thread that has not run yet is not told.
+int attributes_of(pthread_t thread, pthread_attr_t* made) {
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  const wave* const known = wave_of(thread);
+  if (known == nullptr) return ESRCH;
+  if (const int wrong = pthread_attr_init(made); wrong != 0) return wrong;
+  if (facts_of(*known).detached) pthread_attr_setdetachstate(made, PTHREAD_CREATE_DETACHED);
+  const lane& of = *known->lanes.front();
+  if (!of.begun) return 0;
+  return pthread_attr_setstack(made, of.runs.stack().low, of.runs.stack().size_bytes);
+}
+
 /// Threads of one name are told apart by a number, as by spawn_host().
 void name(wave& thread, std::string_view wanted) {
   uint32_t namesakes = 0;
@@ -246,6 +259,8 @@ HEDDLE_IN_RUN(int, pthread_timedjoin_np, (pthread_t thread, void** result, const
 HEDDLE_IN_RUN(int, pthread_clockjoin_np, (pthread_t thread, void** result, clockid_t clock, const timespec* until),
               (thread, result, clock, until), join(thread, result, runtime::moment_of(clock, until), from))
 HEDDLE_IN_RUN_QUIETLY(int, pthread_detach, (pthread_t thread), (thread), detach(thread))
+HEDDLE_IN_RUN_QUIETLY(int, pthread_getattr_np, (pthread_t thread, pthread_attr_t* made), (thread, made),
+                      attributes_of(thread, made))
 HEDDLE_IN_RUN_QUIETLY(pthread_t, pthread_self, (), (), thread_of(*execution::current))
 
 [[noreturn]] void __real_pthread_exit(void* result);

@@ -208,13 +208,6 @@ int __wrap_pthread_cancel(pthread_t thread) {
   return __real_pthread_cancel(thread);
 }
 
-int __real_pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes);
-int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes) {
-  HEDDLE_REFUSE("pthread_getattr_np",
-                "the stack of a simulated thread is the simulator's; have the thread keep what it asks for");
-  return __real_pthread_getattr_np(thread, attributes);
-}
-
 // -- timers ------------------------------------------------------------------------------------------------------------------------
 
 unsigned __real_alarm(unsigned seconds);

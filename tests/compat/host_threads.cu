@@ -705,9 +705,29 @@ int holds_a_robust_mutex(bool ends) {
   return result;
 }
 
-int asks_for_attributes() {
+/// Whether a variable of the calling thread lies in what is told to be its stack.
+bool knows_its_stack(bool detached) {
   pthread_attr_t attributes;
-  return pthread_getattr_np(pthread_self(), &attributes);
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  void* low = nullptr;
+  size_t bytes = 0;
+  int state = -1;
+  if (pthread_attr_getstack(&attributes, &low, &bytes) != 0) return false;
+  if (pthread_attr_getdetachstate(&attributes, &state) != 0 || pthread_attr_destroy(&attributes) != 0) return false;
+  const auto offset = reinterpret_cast<uintptr_t>(&state) - reinterpret_cast<uintptr_t>(low);
+  return offset < bytes && state == (detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+}
+int asks_for_attributes() {
+  if (!knows_its_stack(false)) return 1;
+  std::atomic<int> told{0};
+  std::atomic<bool> is_detached{false};
+  std::thread([&] {
+    while (!is_detached) std::this_thread::yield();
+    told = knows_its_stack(true) ? 1 : 2;
+  }).detach();
+  is_detached = true;
+  while (told == 0) std::this_thread::yield();
+  return told == 1 ? 0 : 1;
 }
 int cancels() {
   std::thread thread([] { come_to(1); });
