@@ -98,6 +98,9 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       unsetenv putenv clearenv fchdir umask setlocale rand srand random srandom drand48 lrand48 mrand48 srand48
                       _ZNSt6locale6globalERKS_ _ZNSt10filesystem12current_pathERKNS_7__cxx114pathE
                       _ZNSt10filesystem12current_pathERKNS_7__cxx114pathERSt10error_code
+                      _ZSt13set_terminatePFvvE _ZSt13get_terminatev _ZSt15set_new_handlerPFvvE _ZSt15get_new_handlerv
+                      _ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE _ZNSt3pmr20get_default_resourceEv
+                      _ZNSt8ios_base15sync_with_stdioEb
                       # sim/runtime/processor_calls.cpp
                       gettid pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
                       pthread_setschedparam pthread_getschedparam pthread_setschedprio sched_setscheduler sched_getscheduler

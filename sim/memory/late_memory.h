@@ -86,8 +86,8 @@ struct search_notes {
   outside_calls outside;
   const char* why_no_proof() const {
     if (untold != nullptr || outside.are_ordered()) return untold;
-    return "several threads use a file, the environment or random numbers of the C library: the order of these calls "
-           "is no choice";
+    return "several threads use a file, or what the C or C++ library keeps for all (the environment, random numbers, "
+           "handlers): the order of these calls is no choice";
   }
 
   /// What tells which operations are choices, as numbers; learn() adds it to what another one has noted.

@@ -109,6 +109,7 @@ void execution::begin_main(const std::function<void()>& body) {
 bool execution::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                     bool explain, bool record) {
   prepare(values, choices, explain, record);
+  if (is_program()) hosts_.streams.keep();
   begin_main(body);
   if (!judge_.draw_end_game()) return false;
   core_.enabled.first_limit = std::exchange(core_.enabled.next_limit, 0);  // each operation asks whether it is a step
@@ -125,6 +126,7 @@ bool execution::run(const parameters& values, const std::function<void()>& body,
   // Before anything else is done with the files of the process.
   if (hosts_.process.is_changed()) [[unlikely]]
     hosts_.process.restore();
+  hosts_.streams.restore();
   return true;
 }
 

@@ -108,7 +108,7 @@ int __wrap_epoll_create1(int flags) { return made_list(__real_epoll_create1(flag
   }                                                                             \
   return given;
 int heddle_host_opened(int file){
-    HEDDLE_NOTE_LEFT(file, -1, opened(file))} FILE* heddle_host_opened_stream(FILE* stream){
+    HEDDLE_NOTE_LEFT(file, -1, opened(file, self -> id))} FILE* heddle_host_opened_stream(FILE* stream){
     HEDDLE_NOTE_LEFT(stream, nullptr, opened(stream))} FILE* heddle_host_closed_stream(FILE* stream) {
   HEDDLE_NOTE_LEFT(stream, nullptr, closed(stream))
 }
@@ -122,6 +122,7 @@ static int note_closed(int file) { HEDDLE_NOTE_LEFT(file, -1, closed(file)) }
 
 int heddle_host_close(int file) {
   HEDDLE_ON_FILE(file, close_known(*self, file, at, from, __real_close))
+  heddle_host_closes(file);
   return __real_close(note_closed(file));
 }
 int heddle_host_dup(int file) {
@@ -130,6 +131,7 @@ int heddle_host_dup(int file) {
       const entered inside(*self);
       return known_files().copy(file, of);
     }
+  heddle_host_looks_at_opening(file);
   return heddle_host_opened(__real_dup(file));
 }
 [[gnu::weak]] int __wrap_close(int file) { return heddle_host_close(file); }
@@ -141,6 +143,8 @@ int __wrap_dup3(int file, int number, int flags) {
   if (lane* const self = host_thread(); self != nullptr && file != number) {
     const caller from = HEDDLE_CALLER;
     if (const end closed = known_files().find(number)) close_known(*self, number, closed, from, [](int) { return 0; });
+    heddle_host_looks_at_opening(file);
+    heddle_host_closes(number);
     const entered inside(*self);
     const int copy = __real_dup3(file, number, flags);
     if (const end of = known_files().find(file); of && copy != -1) known_files().add_copy(copy, of);
@@ -202,7 +206,10 @@ int __wrap_ftruncate(int file, off_t size_bytes) {
 int __wrap_ftruncate64(int file, off_t size_bytes) { return __wrap_ftruncate(file, size_bytes); }
 int __real_fstat(int file, struct stat* found);
 int __wrap_fstat(int file, struct stat* found) {
-  if (host_thread() != nullptr) heddle_host_looks_at_files();
+  if (host_thread() != nullptr) {
+    heddle_host_looks_at_opening(file);
+    heddle_host_looks_at_files();
+  }
   return __real_fstat(file, found);
 }
 

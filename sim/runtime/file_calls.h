@@ -40,6 +40,8 @@ void heddle_host_writes_stream(FILE* stream, const void* data, size_t size_bytes
 void heddle_host_prints(FILE* stream, const char* format, va_list from);
 void heddle_host_reads_file(int file, size_t size_bytes);
 void heddle_host_writes_file(int file, const void* data, size_t size_bytes);
+void heddle_host_looks_at_opening(int file);
+void heddle_host_closes(int file);
 void heddle_host_looks_at_flags(int file);
 void heddle_host_changes_flags(int file, uint64_t which, uint64_t to);
 void heddle_host_changes_size(int file, uint64_t size_bytes);

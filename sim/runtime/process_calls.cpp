@@ -1,5 +1,5 @@
-// Calls that change the process itself: its environment, its folder, its locale, the numbers that rand() gives next. They reach the C library, and what
-// they change is restored behind the run (--wrap).
+// Calls that change the process itself: its environment, its folder, its locale, the numbers that rand() gives next, what the C++ library calls where memory
+// is used up. They reach the C and C++ libraries, and what they change is restored behind the run (--wrap).
 #include <heddle/scheduler/digest.h>
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/file_calls.h>
@@ -30,6 +30,13 @@ constexpr thing contents = 8;  ///< of all files
 constexpr thing first_file = thing{1} << 48;
 thing place_in(int file) { return first_file + static_cast<unsigned>(file); }
 thing flags_of(int file) { return 2 * first_file + static_cast<unsigned>(file); }
+/// That it is open. Its number may be another one in another run: of what the run has opened, it is known by which thread did, and when.
+thing opening_by_number(int file) { return 3 * first_file + static_cast<unsigned>(file); }
+thing opening_of(int file) {
+  constexpr thing by_run = 4 * first_file;
+  const uint64_t opening = execution::instance->hosts().left.opening_of(file);
+  return opening != 0 ? by_run + opening : opening_by_number(file);
+}
 thing place_in(const FILE* stream) { return reinterpret_cast<uintptr_t>(stream); }
 
 /// Whether the lane is the only one that can act, or has been until now.
@@ -73,6 +80,10 @@ void change(thing of, const Words&... to) {
   here.hosts().changed_outside = all.value();
 }
 
+void look_at_opening_of(int file) {
+  if (explored() != nullptr) look(opening_of(file));
+}
+
 std::string_view bytes_of(const void* data, size_t size_bytes) {
   return {static_cast<const char*>(data), data == nullptr ? 0 : size_bytes};
 }
@@ -87,7 +98,7 @@ void keep_before_change(part changes) {
 void change(part of, uint64_t to) {
   keep_before_change(of);
   // Each of these gives back what was there, or goes by it.
-  if (of == part::random_numbers || of == part::file_mask || of == part::locale) look(static_cast<thing>(of));
+  if (of != part::environment && of != part::folder) look(static_cast<thing>(of));
   change(static_cast<thing>(of), to);
 }
 uint64_t as_word(const void* address) { return reinterpret_cast<uintptr_t>(address); }
@@ -146,16 +157,34 @@ void heddle_host_prints(FILE* stream, const char* format, va_list from) {
   const runtime::entered inside(*explored());
   std::free(text);
 }
-void heddle_host_looks_at_flags(int file) { look(flags_of(file)); }
-void heddle_host_changes_flags(int file, uint64_t which, uint64_t to) { change(flags_of(file), which, to); }
-void heddle_host_changes_size(int file, uint64_t size_bytes) { change(contents, place_in(file), size_bytes); }
+void heddle_host_looks_at_opening(int file) { look_at_opening_of(file); }
+void heddle_host_closes(int file) {
+  if (explored() == nullptr) return;
+  change(opening_of(file), 0);
+  // A thread that comes too late knows its number alone.
+  change(opening_by_number(file), 0);
+}
+void heddle_host_looks_at_flags(int file) {
+  look_at_opening_of(file);
+  look(flags_of(file));
+}
+void heddle_host_changes_flags(int file, uint64_t which, uint64_t to) {
+  look_at_opening_of(file);
+  change(flags_of(file), which, to);
+}
+void heddle_host_changes_size(int file, uint64_t size_bytes) {
+  look_at_opening_of(file);
+  change(contents, place_in(file), size_bytes);
+}
 void heddle_host_reads_file(int file, size_t size_bytes) {
+  look_at_opening_of(file);
   look(contents);
   look(place_in(file));
   change(place_in(file), size_bytes);
 }
 void heddle_host_writes_file(int file, const void* data, size_t size_bytes) {
   if (file == STDOUT_FILENO || file == STDERR_FILENO) return;
+  look_at_opening_of(file);
   change(place_in(file), size_bytes);
   change(contents, bytes_of(data, size_bytes));
 }
@@ -197,6 +226,34 @@ HEDDLE_CHANGES(locale, void*, _ZNSt6locale6globalERKS_, (void* before, const voi
 HEDDLE_CHANGES(folder, void, _ZNSt10filesystem12current_pathERKNS_7__cxx114pathE, (const void* path), (path))
 HEDDLE_CHANGES(folder, void, _ZNSt10filesystem12current_pathERKNS_7__cxx114pathERSt10error_code,
                (const void* path, void* wrong), (path, wrong))
+
+// std::set_terminate(std::terminate_handler), std::set_new_handler(std::new_handler), std::pmr::set_default_resource(std::pmr::memory_resource*)
+HEDDLE_CHANGES(terminate_handler, void*, _ZSt13set_terminatePFvvE, (void* handler), (handler))
+HEDDLE_CHANGES(new_handler, void*, _ZSt15set_new_handlerPFvvE, (void* handler), (handler))
+HEDDLE_CHANGES(memory_resource, void*, _ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE, (void* resource),
+               (resource))
+
+#define HEDDLE_LOOKS_AT(at, name)       \
+  void* __real_##name();                \
+  void* __wrap_##name() {               \
+    look(static_cast<thing>(part::at)); \
+    return __real_##name();             \
+  }
+// Those that give what these have set.
+HEDDLE_LOOKS_AT(terminate_handler, _ZSt13get_terminatev)
+HEDDLE_LOOKS_AT(new_handler, _ZSt15get_new_handlerv)
+HEDDLE_LOOKS_AT(memory_resource, _ZNSt3pmr20get_default_resourceEv)
+
+// std::ios_base::sync_with_stdio(bool), which may destroy the buffers of the standard streams and give them others.
+bool __real__ZNSt8ios_base15sync_with_stdioEb(bool with);
+bool __wrap__ZNSt8ios_base15sync_with_stdioEb(bool with) {
+  const bool was_with = __real__ZNSt8ios_base15sync_with_stdioEb(with);
+  lane* const self = execution::current;
+  if (self == nullptr || with || !was_with) return was_with;
+  const runtime::entered inside(*self);
+  execution::instance->hosts().streams.keep_buffers();
+  return was_with;
+}
 
 // NOLINTEND(bugprone-reserved-identifier)
 

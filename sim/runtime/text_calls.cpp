@@ -23,6 +23,7 @@ using heddle::sim::runtime::fill_memory;
 using heddle::sim::runtime::have_memory_read;
 
 ssize_t heddle_host_pread(int file, void* data, size_t size_bytes, off_t offset) {
+  heddle_host_looks_at_opening(file);
   heddle_host_looks_at_files();
   return fill_memory(data, size_bytes, HEDDLE_CALLER,
                      [&](void* to) { return __real_pread(file, to, size_bytes, offset); });

@@ -8,6 +8,7 @@
 #include <heddle/sim/sync/notices.h>
 #include <heddle/sim/sync/process_state.h>
 #include <heddle/sim/sync/program_files.h>
+#include <heddle/sim/sync/standard_streams.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct host_objects {
   program_files files;
   sim::left_open left;
   process_state process;
+  standard_streams streams;
   thread_local_values values;
   /// By thread: what a call of the C library has brought, before the thread has its turn to store it.
   std::map<uint32_t, std::vector<std::byte>> in_transfer;

@@ -16,7 +16,8 @@ uintptr_t end_of_pages(const void* memory, size_t size_bytes) {
 
 void left_open::clear() {
   for (std::FILE* const each : std::exchange(streams_, {})) std::fclose(each);
-  for (const int each : std::exchange(files_, {})) close(each);
+  for (const open_file& each : std::exchange(files_, {})) close(each.number);
+  opened_by_.clear();
   for (const auto& [first, end] : std::exchange(mappings_, {})) munmap(reinterpret_cast<void*>(first), end - first);
 }
 

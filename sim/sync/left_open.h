@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,20 @@ namespace heddle::sim {
 class left_open {
  public:
   ~left_open() { clear(); }
-  bool empty() const { return files_.empty() && streams_.empty() && mappings_.empty(); }
+  bool empty() const { return opened_by_.empty() && streams_.empty() && mappings_.empty(); }
   /// Gives back what the run has left. A stream is written out, as at the end of a process.
   void clear();
 
-  void opened(int file) { files_.push_back(file); }
-  void closed(int file) { std::erase(files_, file); }
+  void opened(int file, uint32_t lane) { files_.push_back({file, uint64_t{lane} << 32 | ++opened_by_[lane]}); }
+  void closed(int file) {
+    std::erase_if(files_, [&](const open_file& each) { return each.number == file; });
+  }
+  /// What the file is known by in each run of one schedule: the lane that has opened it, and as which of its files; 0: the run has not.
+  uint64_t opening_of(int file) const {
+    for (const open_file& each : files_)
+      if (each.number == file) return each.opening;
+    return 0;
+  }
   void opened(std::FILE* stream) { streams_.push_back(stream); }
   void closed(std::FILE* stream) { std::erase(streams_, stream); }
   void mapped(const void* memory, size_t size_bytes);
@@ -26,7 +35,12 @@ class left_open {
   void unmapped(const void* memory, size_t size_bytes);
 
  private:
-  std::vector<int> files_;
+  struct open_file {
+    int number = -1;
+    uint64_t opening = 0;
+  };
+  std::vector<open_file> files_;
+  std::map<uint32_t, uint32_t> opened_by_;  ///< how many, by lane
   std::vector<std::FILE*> streams_;
   std::vector<std::pair<uintptr_t, uintptr_t>> mappings_;  ///< [first, end)
 };

@@ -37,6 +37,15 @@ void process_state::keep(part changes) {
       return;
     case part::random_numbers:
       return;
+    case part::terminate_handler:
+      terminate_handler_ = std::get_terminate();
+      return;
+    case part::new_handler:
+      new_handler_ = std::get_new_handler();
+      return;
+    case part::memory_resource:
+      memory_resource_ = std::pmr::get_default_resource();
+      return;
   }
 }
 
@@ -65,6 +74,9 @@ void process_state::restore() {
     unsigned short first[3] = {};
     seed48(first);
   }
+  if (is_kept(part::terminate_handler)) std::set_terminate(terminate_handler_);
+  if (is_kept(part::new_handler)) std::set_new_handler(new_handler_);
+  if (is_kept(part::memory_resource)) std::pmr::set_default_resource(memory_resource_);
 }
 
 }  // namespace heddle::sim

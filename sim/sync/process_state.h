@@ -4,7 +4,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <memory_resource>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,7 +15,16 @@ namespace heddle::sim {
 
 class process_state {
  public:
-  enum class part : uint8_t { environment, folder, file_mask, locale, random_numbers };
+  enum class part : uint8_t {
+    environment,
+    folder,
+    file_mask,
+    locale,
+    random_numbers,
+    terminate_handler,
+    new_handler,
+    memory_resource
+  };
 
   process_state() = default;
   ~process_state() { restore(); }
@@ -32,6 +44,9 @@ class process_state {
   mode_t file_mask_ = 0;
   std::string locale_;
   std::shared_ptr<void> cpp_locale_;
+  std::terminate_handler terminate_handler_ = nullptr;
+  std::new_handler new_handler_ = nullptr;
+  std::pmr::memory_resource* memory_resource_ = nullptr;
 };
 
 }  // namespace heddle::sim

@@ -18,7 +18,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <memory_resource>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -341,6 +345,53 @@ int by_state(const std::string& how) {
   return changed ? 4 : 0;
 }
 
+/// Files that are closed beside a thread that writes to one (`early`), behind it (`late`), by the thread that has opened it (`own`).
+int by_close(const std::string& how) {
+  const int file = memfd_create("closed", 0);
+  std::atomic<int> failed{0};
+  const auto writes = [&](int to) { failed += write(to, "a", 1) == 1 ? 0 : 1; };
+  const auto writes_to_its_own = [&] {
+    const int own = memfd_create("own", 0);
+    writes(own);
+    close(own);
+  };
+  std::thread other([&] { how == "own" ? writes_to_its_own() : writes(file); });
+  if (how == "own") writes_to_its_own();
+  if (how == "early") close(file);
+  other.join();
+  if (how != "early") close(file);
+  return how != "early" && failed != 0 ? 4 : 0;
+}
+
+/// What the C++ library keeps for all threads: set by one beside another one that looks, or by one alone.
+int by_handlers(const std::string& what) {
+  struct seen {
+    std::new_handler of_new = std::get_new_handler();
+    std::terminate_handler of_terminate = std::get_terminate();
+    std::pmr::memory_resource* resource = std::pmr::get_default_resource();
+    bool operator==(const seen&) const = default;
+  };
+  const auto look = [&] {
+    if (what == "new") (void)std::get_new_handler();
+    if (what == "terminate") (void)std::get_terminate();
+    if (what == "resource") (void)std::pmr::get_default_resource();
+  };
+  const seen first;
+  std::thread other(look);
+  const auto set = [&](const std::string& each) {
+    if (each == "new") std::set_new_handler([] { std::abort(); });
+    if (each == "terminate") std::set_terminate([] { std::abort(); });
+    if (each == "resource") std::pmr::set_default_resource(std::pmr::null_memory_resource());
+  };
+  set(what);
+  other.join();
+  for (const char* each : {"new", "terminate", "resource"}) set(each);
+  const seen last;
+  const bool all_changed = first.of_new != last.of_new && first.of_terminate != last.of_terminate &&
+                           first.resource != last.resource && first.resource == std::pmr::new_delete_resource();
+  return all_changed ? 0 : 4;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -352,6 +403,8 @@ int main(int count, char** arguments) {
   if (by == "stream") return by_stream(arguments[2]);
   if (by == "left") return left_open();
   if (by == "state") return by_state(arguments[2]);
+  if (by == "close") return by_close(arguments[2]);
+  if (by == "handlers") return by_handlers(arguments[2]);
   if (by == "call" || by == "call_early") return by_call(arguments[2], by == "call_early");
   return by == "time" ? by_time(arguments[2]) : 2;
 }

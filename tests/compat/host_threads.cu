@@ -20,10 +20,14 @@
 #include <exception>
 #include <filesystem>
 #include <future>
+#include <iomanip>
+#include <iostream>
 #include <locale>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -426,6 +430,34 @@ int finds_the_process(bool comes_to_its_end) {
   std::thread([] {}).join();
   if (!comes_to_its_end && is_first) _exit(0);
   return is_first ? 0 : 1;
+}
+
+/// The same of what the C++ library keeps: its streams, and what it calls when things go wrong.
+int finds_the_library(bool comes_to_its_end) {
+  struct digits : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  const auto point_of = [](std::ios& stream) {
+    return std::use_facet<std::numpunct<char>>(stream.getloc()).decimal_point();
+  };
+  const auto by = std::get_terminate();
+  const bool is_first = std::get_new_handler() == nullptr && std::cout.flags() == (std::ios::skipws | std::ios::dec) &&
+                        std::cout.fill() == ' ' && std::cerr.tie() == &std::cout && std::cin.good() &&
+                        point_of(std::cout) == '.' && std::cout.exceptions() == std::ios::goodbit &&
+                        std::wclog.precision() == 6;
+  std::ostringstream caught;
+  std::cout.rdbuf(caught.rdbuf());
+  std::cout << std::hex << std::setfill('x') << 10;
+  std::cout.imbue(std::locale(std::locale(), new digits));
+  std::cout.exceptions(std::ios::badbit);
+  std::cerr.tie(nullptr);
+  std::cin.setstate(std::ios::failbit);
+  std::wclog.precision(3);
+  std::set_new_handler([] { std::abort(); });
+  std::set_terminate([] { std::abort(); });
+  std::thread([] {}).join();
+  if (!comes_to_its_end && is_first && by != std::get_terminate()) _exit(0);
+  return is_first && caught.str() == "a" ? 0 : 1;
 }
 
 /// The last thread ends the program that its main thread has left: what is destroyed then comes behind all of them.
@@ -852,6 +884,8 @@ constexpr test_case cases[] = {
     {"kept_at_an_end", kept_at_an_end},
     {"found_anew", [] { return finds_the_process(true); }},
     {"found_anew_behind_a_crash", [] { return finds_the_process(false); }},
+    {"finds_the_library", [] { return finds_the_library(true); }},
+    {"finds_the_library_behind_a_crash", [] { return finds_the_library(false); }},
     {"joins_and_frees_an_event", [] { return frees_an_event(false, true); }},
     {"frees_an_event", [] { return frees_an_event(false, false); }},
     {"frees_an_event_set_under_lock", [] { return frees_an_event(true, false); }},
