@@ -238,8 +238,11 @@ void before_drop(const counted_exception& of, const caller& from) {
   if (*of.references == 1) return runtime::acquire_from(*self, of.references);
   runtime::give_object(*self, 1,
                        runtime::make_operation(heddle::sim::operation_kind::give_notice, of.references, 1, from), [&] {
-                         runtime::acquire_from(*self, of.references);
-                         runtime::release_to(*self, of.references);
+                         // One that is not the last learns nothing of what the others have done.
+                         if (*of.references == 1)
+                           runtime::acquire_from(*self, of.references);
+                         else
+                           runtime::release_to(*self, of.references);
                          return 0;
                        });
 }

@@ -376,6 +376,31 @@ int shares_an_exception(int not_destroyed_by) {
   return found ? 0 : 1;
 }
 
+// Dropping a reference that is not the last tells nothing of what others have done with the exception.
+int reads_what_another_has_stored() {
+  const auto stored = [](const std::exception_ptr& failure, int value) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (int& caught) {
+      const int before = caught;
+      if (value != 0) caught = value;
+      return before;
+    }
+  };
+  const std::exception_ptr mine = std::make_exception_ptr(1);
+  std::atomic<int> told = 0;
+  std::thread thread([&, failure = mine]() mutable {
+    stored(failure, 2);
+    failure = nullptr;
+    told.store(1, std::memory_order_relaxed);
+  });
+  while (told.load(std::memory_order_relaxed) == 0) {
+  }
+  const int found = stored(mine, 0);
+  thread.join();
+  return found == 2 ? 0 : 1;
+}
+
 std::condition_variable ended;
 bool is_done;
 
@@ -880,6 +905,7 @@ constexpr test_case cases[] = {
     {"shares_an_exception", [] { return shares_an_exception(0); }},
     {"shared_exception_is_not_destroyed_by_main", [] { return shares_an_exception(1); }},
     {"shared_exception_is_not_destroyed_by_another", [] { return shares_an_exception(2); }},
+    {"reads_what_another_has_stored", reads_what_another_has_stored},
     {"notified_of_an_end", notified_of_an_end},
     {"kept_at_an_end", kept_at_an_end},
     {"found_anew", [] { return finds_the_process(true); }},
