@@ -1,4 +1,5 @@
 // new, delete and throw of the whole program: what lanes allocate in a search lies where it does in every run.
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
@@ -252,10 +253,13 @@ HEDDLE_WEAK void* __cxa_allocate_exception(size_t size_bytes) noexcept {
   return allocate_exception(size_bytes, HEDDLE_CALLER);
 }
 HEDDLE_WEAK void __cxa_free_exception(void* thrown) noexcept { free_exception(thrown, HEDDLE_CALLER); }
-HEDDLE_WEAK void* __cxa_allocate_dependent_exception() noexcept {
-  return static_cast<std::byte*>(allocate_exception(0, HEDDLE_CALLER)) - exception_header_bytes;
+HEDDLE_WEAK abi::__cxa_dependent_exception* __cxa_allocate_dependent_exception() noexcept {
+  return reinterpret_cast<abi::__cxa_dependent_exception*>(
+      static_cast<std::byte*>(allocate_exception(0, HEDDLE_CALLER)) - exception_header_bytes);
 }
-HEDDLE_WEAK void __cxa_free_dependent_exception(void* dependent) noexcept { release(dependent, HEDDLE_CALLER); }
+HEDDLE_WEAK void __cxa_free_dependent_exception(abi::__cxa_dependent_exception* dependent) noexcept {
+  release(dependent, HEDDLE_CALLER);
+}
 // At the end of the last catch of what was thrown. (Itanium C++ ABI: Exception Handling, 1.3.)
 HEDDLE_WEAK void _Unwind_DeleteException(_Unwind_Exception* unwound) {
   before_drop(counted_exception(unwound), HEDDLE_CALLER);

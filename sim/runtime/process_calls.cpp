@@ -160,9 +160,9 @@ void heddle_host_prints(FILE* stream, const char* format, va_list from) {
 void heddle_host_looks_at_opening(int file) { look_at_opening_of(file); }
 void heddle_host_closes(int file) {
   if (explored() == nullptr) return;
-  change(opening_of(file), 0);
+  change(opening_of(file), uint64_t{0});
   // A thread that comes too late knows its number alone.
-  change(opening_by_number(file), 0);
+  change(opening_by_number(file), uint64_t{0});
 }
 void heddle_host_looks_at_flags(int file) {
   look_at_opening_of(file);
