@@ -355,6 +355,46 @@ struct shared_failure {
   ~shared_failure() { destroyed_by = number_of_thread; }
 };
 
+/// A lock that is taken by exchanges, which leave it as it was where another thread holds it.
+int locks_by_exchange(int threads, std::memory_order tries, std::memory_order gives_back) {
+  std::atomic<int> lock{0};
+  int count = 0;
+  const auto counts = [&] {
+    while (lock.exchange(1, tries) != 0) {
+    }
+    ++count;
+    lock.store(0, gives_back);
+  };
+  std::vector<std::thread> others;
+  for (int n = 1; n < threads; ++n) others.emplace_back(counts);
+  counts();
+  for (std::thread& other : others) other.join();
+  return count == threads ? 0 : 1;
+}
+/// Two threads that store, modify a word as it was and look: on an x86 that is a fence, in C++ it is none.
+int fences_by_exchange() {
+  std::atomic<int> stored[2] = {{0}, {0}};
+  std::atomic<int> word{0};
+  int seen[2] = {};
+  const auto act = [&](int me) {
+    stored[me].store(1, std::memory_order_relaxed);
+    word.exchange(0, std::memory_order_relaxed);
+    seen[me] = stored[1 - me].load(std::memory_order_relaxed);
+  };
+  std::thread other([&] { act(1); });
+  act(0);
+  other.join();
+  return seen[0] + seen[1] != 0 ? 0 : 1;
+}
+int keeps_a_promise() {
+  std::promise<int> promise;
+  std::future<int> promised = promise.get_future();
+  std::thread keeps([&] { promise.set_value(5); });
+  const int got = promised.get();
+  keeps.join();
+  return got == 5 ? 0 : 1;
+}
+
 int shares_an_exception(int not_destroyed_by) {
   number_of_thread = 1;
   std::exception_ptr mine = std::make_exception_ptr(shared_failure());
@@ -902,6 +942,14 @@ constexpr test_case cases[] = {
     {"fences_of_another_unregistered", [] { return fences_of_another(false, 2); }},
     {"joined_by_time", joined_by_time},
     {"shared_pointers", shared_pointers},
+    {"exchanges", [] { return locks_by_exchange(2, std::memory_order_seq_cst, std::memory_order_seq_cst); }},
+    {"exchanges_of_three", [] { return locks_by_exchange(3, std::memory_order_acquire, std::memory_order_release); }},
+    {"exchanges_given_back_too_early",
+     [] { return locks_by_exchange(2, std::memory_order_acquire, std::memory_order_relaxed); }},
+    {"exchanges_that_acquire_nothing",
+     [] { return locks_by_exchange(2, std::memory_order_release, std::memory_order_release); }},
+    {"exchanges_as_fences", [] { return fences_by_exchange(); }},
+    {"keeps_a_promise", [] { return keeps_a_promise(); }},
     {"shares_an_exception", [] { return shares_an_exception(0); }},
     {"shared_exception_is_not_destroyed_by_main", [] { return shares_an_exception(1); }},
     {"shared_exception_is_not_destroyed_by_another", [] { return shares_an_exception(2); }},

@@ -166,8 +166,9 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
     return old;
   }
   const uint64_t value = next.apply(next.context, old);
-  if (value != old || !known_.adds_nothing(mine, how, at, read))
-    stores_.put(self, mine, at, how, {.value = value << at.shift, .modifies = true, .modified = read});
+  const bool is_kept =
+      value != old || !(known_.gives_nothing(mine, how, at, read) || known_.repeats_its_own(self, mine, how, at, read));
+  if (is_kept) stores_.put(self, mine, at, how, {.value = value << at.shift, .modifies = true, .modified = read});
   if (mine.tso) known_.fence_host(mine);
   return old;
 }
@@ -216,6 +217,7 @@ void scoped_memory::load_rows(lane& self, lane_facts& mine, const operation& how
     });
     if (core_.explains()) core_.found(self, step, true, step);
     const part whole{.mask = 0xff};
+    mine.accesses(nullptr, 0);
     locations_.add_row_load(at, granules, races_.record_of({self, mine, whole, how, true}, false), comes_after);
   };
   locations_.split(how.address, how.size_bytes, load, by_granule);

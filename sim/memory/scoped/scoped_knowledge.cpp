@@ -21,6 +21,7 @@ void knowledge::reset() {
       used.parted.clear();
       used.arm_view = snapshot();
     }
+    used.stored_last = {};
     used.epoch = 0;
     used.learnt_at = 0;
     used.told = false;
@@ -30,6 +31,7 @@ void knowledge::reset() {
   if (begun_) begun_ = snapshot();
   begun_behind_ = nullptr;
   lanes_used_ = 0;
+  all_tso_ = true;
   totals_.clear();
   host_fences_.clear();
   fenced_last_ = nullptr;
@@ -49,6 +51,7 @@ void knowledge::begins(lane& fresh, const lane* by) {
   mine.has_siblings = !fresh.is_host() && fresh.of->runs->shape.wave_lanes > 1;
   mine.side = mine.host ? 0 : fresh.of->gpu + 1;
   mine.tso = mine.host && !machine_.host.is_weak;
+  all_tso_ = all_tso_ && mine.tso;
   mine.least_reach = mine.host ? uint8_t{same_system} : uint8_t{same_wave};
   mine.shares_counter = !fresh.is_host() && machine_.convergence == convergence::lockstep;
   // A host thread is a block of its own: what a block shares does not exist there.
@@ -120,10 +123,35 @@ void knowledge::learn(shared_clock& to, learnt_alike& last, const release_entry&
 // Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: a lane that would read it may as well read
 // the one that it has read, and learns the same. Locks are tried again and again in this way.
 bool knowledge::adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const {
-  if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
+  return !mine.tso && gives_nothing(mine, how, at, read);
+}
+
+bool knowledge::gives_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const {
+  // What an x86 has done before, a device that modifies this store sees. Threads of that host see it by the fence that such an access is.
+  if ((mine.tso && !all_tso_) || releases(how.order) || !mine.fences.empty()) return false;
   const auto reach = reach_of(mine, how);
   return read == nullptr || (morally_strong(mine, false, reach, at.mask, *read, true) &&
                              morally_strong(mine, false, reach, at.mask, *read, false));
+}
+
+// A thread that tries a lock by exchanges, or says again and again that it waits (std::promise does), would fill the list of stores. Since its last one the
+// lane has learnt nothing and has accessed nothing else, so that this one would give what that one gives. Where a lane must read this one, because it
+// modifies it, it could have come in between just as well.
+bool knowledge::repeats_its_own(const lane& self, const lane_facts& mine, const operation& how, const part& at,
+                                const message* read) const {
+  if (read == nullptr || mine.stored_last.in != at.in || mine.stored_last.serial != read->serial) return false;
+  const granule& in = *at.in;
+  if (in.order[in.count - size_t{1}] != read || in.races(*read) || read->mask != at.mask || !read->strong ||
+      read->reach != reach_of(mine, how) || read->vector_of != self.vector_of || mine.shares_counter ||
+      !mine.fences.empty())
+    return false;
+  if (!releases(how.order)) return true;
+  if (!read->releases) return false;
+  const std::vector<release_entry>& given = read->releases->entries;
+  return std::any_of(given.begin(), given.end(), [&](const release_entry& one) {
+    return one.releaser == self.id && one.epoch == read->epoch && one.is_release && one.as_written && !one.narrow &&
+           one.reach == read->reach;
+  });
 }
 
 }  // namespace heddle::sim::scoped

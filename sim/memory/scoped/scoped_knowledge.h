@@ -34,6 +34,7 @@ class knowledge {
 
   [[gnu::hot]] void clock_changed(lane_facts& mine) {
     mine.told = false;
+    mine.stored_last.in = nullptr;
     mine.learnt_at = core_.history.this_step();
     if (fenced_last_ == &mine) fenced_last_ = nullptr;
   }
@@ -66,8 +67,14 @@ class knowledge {
   /// Whether the host has read a store of a device without a pool that is not older than this one.
   bool has_arrived(const message& it) const { return !link_.pool && it.step <= arrived_in_order_; }
 
-  /// Whether a store by the lane, whose value is there already and which `read` has, gives others nothing to know.
+  /// Whether a read-modify-write by the lane, whose value is there already and which `read` has, gives others nothing to know, neither by itself nor as
+  /// the fence that it is on an x86.
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
+  /// The same of what it gives by itself.
+  bool gives_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
+  /// Whether a read-modify-write by the lane, whose value is there already, is one more of what it has done last: of `read`, the newest store.
+  bool repeats_its_own(const lane& self, const lane_facts& mine, const operation& how, const part& at,
+                       const message* read) const;
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const {
@@ -142,6 +149,7 @@ class knowledge {
   pool<release_list> release_lists_;
   std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
   size_t lanes_used_ = 0;
+  bool all_tso_ = true;        ///< those lanes are threads of an x86 host
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen
   const lane_facts* fenced_last_ =

@@ -154,6 +154,13 @@ struct alignas(64) remembered_location {
   std::array<checked_access, 2> checked;  ///< a load; a store
 };
 
+/// The store that a lane has made last, until it accesses anything but those bytes, or learns something from another lane.
+struct last_store {
+  const granule* in = nullptr;  ///< null: there is none
+  uint64_t serial = 0;
+  uint8_t mask = 0;
+};
+
 /// A lane: where it stands on the machine, what it knows, and the plain access that it makes now.
 struct alignas(64) lane_facts {
   // What each access looks at comes first.
@@ -192,6 +199,7 @@ struct alignas(64) lane_facts {
   std::vector<pending_acquire> pending;
   size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
   std::array<remembered_location, 16> remembers;
+  last_store stored_last;
   // A plain access that the code under test makes now.
   const void* store_address = nullptr;
   size_t store_bytes = 0;
@@ -205,6 +213,11 @@ struct alignas(64) lane_facts {
   void* seen_address = nullptr;          ///< of the last window
   std::vector<std::byte> seen;
   uint64_t flag_step = 0;  ///< the store through which the lane learnt what it does not see
+
+  /// It accesses these bytes.
+  [[gnu::always_inline]] void accesses(const granule* in, uint8_t mask) {
+    if (stored_last.in != nullptr && (stored_last.in != in || stored_last.mask != mask)) stored_last.in = nullptr;
+  }
 
   /// Up to which of its epochs it comes after a lane; and sees what that did.
   uint32_t ordered_to(uint32_t lane) const { return lane == id ? epoch : entry_of(clock->ordered, lane); }

@@ -39,24 +39,29 @@ void knowledge::fence_total(lane_facts& mine, uint8_t reach) {
 // an x86 makes such a store an `xchg`, which is a full fence, and such a load a `mov`, which the thread's own stores may still be behind. It orders
 // nothing but what is read: for races, loads and stores order what they order as acquires and releases.
 void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes) {
-  causal_clock& known = mine.clock.edit(snapshots_);
-  known.separate();
-  for (uint8_t wide = same_wave; wide <= reach; ++wide)
-    if (has_instance(mine, wide)) join(known.seen, totals_.at(instance_of(mine, wide)).what_is_seen());
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) {
+    if (!has_instance(mine, wide)) continue;
+    const clock_entries& total = totals_.at(instance_of(mine, wide)).what_is_seen();
+    if (includes(mine.clock->what_is_seen(), total, mine.id)) continue;
+    causal_clock& known = mine.clock.edit(snapshots_);
+    known.separate();
+    join(known.seen, total);
+    clock_changed(mine);
+  }
+  const clock_entries& seen = mine.clock->what_is_seen();
   for (uint8_t wide = same_wave; wide <= reach; ++wide) {
     if (!has_instance(mine, wide)) continue;
     causal_clock& total = totals_.at(instance_of(mine, wide));
     total.separate();
     if (flushes) {
-      join(total.seen, known.seen);
+      join(total.seen, seen);
       raise(total.seen, mine.id, mine.epoch);
     } else {
       // Its own stores may still be on their way.
-      for (uint32_t lane = 0; lane < known.seen.size(); ++lane)
-        if (lane != mine.id && known.seen[lane] != 0) raise(total.seen, lane, known.seen[lane]);
+      for (uint32_t lane = 0; lane < seen.size(); ++lane)
+        if (lane != mine.id && seen[lane] != 0) raise(total.seen, lane, seen[lane]);
     }
   }
-  clock_changed(mine);
   if (!flushes) return;
   if (mine.tso) return fence_host(mine);
   new_epoch(mine);

@@ -129,6 +129,7 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
 }
 
 void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
+  mine.accesses(at.in, at.mask);
   const access made{self, mine, at, how, true};
   access_history& known = at.in->accesses;
   // An access that races with one that this one comes after, covers, and conflicts with at least as much, races with this one.

@@ -22,6 +22,7 @@ class race_check {
   /// Reports the race, if the access that is about to be made is one of a race; notes it for the accesses to come.
   [[gnu::always_inline]] void look(const access& made, bool writes) {
     const auto& [self, mine, at, how, plain] = made;
+    mine.accesses(at.in, at.mask);
     if (!plain && !self.copies_block) {
       // What the lane came after it still comes after; only the time of its access changes.
       access_history& known = at.in->accesses;

@@ -20,6 +20,7 @@ namespace heddle::sim::scoped {
   fresh.step =
       made.plain || made.how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
   give_releases(made, fresh, stored.modified);
+  mine.stored_last = {};
 }
 
 void store_maker::put(lane& self, lane_facts& mine, const part& at, const operation& how, const new_value& stored) {
@@ -38,6 +39,7 @@ void store_maker::put(lane& self, lane_facts& mine, const part& at, const operat
   if (newest == nullptr || (!in.races(*newest) && known_.knows_by_causality(self, mine, *newest))) {
     in.order.make_room_behind(in.count);
     in.order[in.count++] = &fresh;
+    if (!plain) mine.stored_last = {.in = &in, .serial = fresh.serial, .mask = at.mask};
     write_bytes(in.address, at.mask, stored.value);
     return;
   }
