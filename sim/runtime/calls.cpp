@@ -197,8 +197,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   self.in_same_call = false;
 }
 
-void trap(fault why, const char* message) {
-  const caller from = HEDDLE_CALLER;
+static void trap_from(const caller& from, fault why, const char* message) {
   if (execution::current == nullptr) {
     std::fprintf(stderr, "heddle: %s\n", message);
     std::abort();
@@ -209,6 +208,14 @@ void trap(fault why, const char* message) {
   here.finish_plain_store(self, from.frame);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
   here.core().end(self, why == fault::protocol ? scheduler::verdict::protocol : scheduler::verdict::assertion, message);
+}
+
+void trap(fault why, const char* message) { trap_from(HEDDLE_CALLER, why, message); }
+
+void trap_at(const void* function, fault why, const char* message) {
+  caller from = HEDDLE_CALLER;
+  from.place = static_cast<const std::byte*>(function) + 1;  // as if it had called from there
+  trap_from(from, why, message);
 }
 
 bool is_device() { return execution::current != nullptr && !execution::current->is_host(); }

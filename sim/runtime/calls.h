@@ -60,6 +60,8 @@ uint32_t wave_id();
 void notify(doorbell* bell);
 void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
 void trap(fault why, const char* message);
+/// The same at the beginning of that function, which has returned.
+void trap_at(const void* function, fault why, const char* message);
 bool is_device();
 /// main() returns, or exit() is called with 0, on the calling host thread: what is to be called at the program's end is called, and the other host
 /// threads end where they are. Kernels and copies go on.

@@ -135,6 +135,11 @@ expect '^fences: proved ' ./fences verify
 expect '^fences: race at fences.c:' ./fences verify
 "$heddle" cc -DPLANT_NO_MFENCE fences.c -o fences 2>/dev/null
 expect '^fences: assertion at fences.c:25' ./fences verify
+# A result that says of a failure is at main(), in a search and in its repetition.
+printf '#include <thread>\n\nint main() {\n  std::thread([] {}).join();\n  return 3;\n}\n' >returns.cpp
+"$heddle" c++ returns.cpp -o returns
+expect '^returns: assertion at returns.cpp:3$' ./returns verify
+if grep 'not reproducible' told; then exit 1; fi
 cp fences.c fences.cu
 "$heddle" cuda fences.cu -o fences
 expect '^fences: proved ' ./fences verify

@@ -15,12 +15,13 @@
 namespace heddle::tools {
 namespace {
 
-void end_of_main(int result) {
+/// `function`: main(), where a result that says of a failure has its place.
+void end_of_main(const void* function, int result) {
   if (result != 0) {
     // Not in a string: that copies as the program does, and what it has copied need not be in memory yet.
     char text[32];
     std::snprintf(text, sizeof text, "main() returned %d", result);
-    sim::runtime::trap(fault::assertion, text);
+    sim::runtime::trap_at(function, fault::assertion, text);
   }
   sim::runtime::end_program();
 }
@@ -87,14 +88,14 @@ void register_main(const char* name, void (*body)(const parameters&), bool takes
   register_scenario(std::move(added));
 }
 
-void run_main(int (*main_function)()) { end_of_main(main_function()); }
+void run_main(int (*main_function)()) { end_of_main(reinterpret_cast<const void*>(main_function), main_function()); }
 
 void run_main(int (*main_function)(int, char**), const char* name, const parameters& values) {
   char** const arguments = arguments_of(name, values);
   int count = 0;
   while (arguments[count] != nullptr) ++count;
   optind = 1;  // where getopt() begins
-  end_of_main(main_function(count, arguments));
+  end_of_main(reinterpret_cast<const void*>(main_function), main_function(count, arguments));
 }
 
 }  // namespace heddle::tools
