@@ -94,11 +94,26 @@ digest_of(const std::byte* low, const std::byte* high) {
 
 uint64_t digest_of_private_state(const lane& who) { return digest_of(who.private_state, who.runs.stack().high()); }
 
-void lane::share_frames(const void* from) {
-  const uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~uintptr_t{7};
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+void
+lane::share_frames(const void* from, const void* live) {
   const auto low = reinterpret_cast<uintptr_t>(private_low);
+  const uintptr_t lowest = std::max(low, reinterpret_cast<uintptr_t>(live));
+  uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~uintptr_t{7};
   if (first < low) return;
-  private_bytes = std::min<size_t>(private_bytes, first - low);
+  // What was shared before has been looked at, and what was stored there since, too.
+  for (uintptr_t looked_at = low + private_bytes; first < looked_at;) {
+    uintptr_t pointed = first;
+    for (uintptr_t at = first; at + sizeof(uintptr_t) <= looked_at; at += sizeof(uintptr_t)) {
+      const uintptr_t word = *reinterpret_cast<const volatile uintptr_t*>(at);
+      if (word >= lowest && word < pointed) pointed = word & ~uintptr_t{7};
+    }
+    private_bytes = first - low;
+    looked_at = first;
+    first = pointed;
+  }
 }
 
 }  // namespace heddle::sim

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -233,8 +234,30 @@ struct alignas(64) lane : lane_run {
     return came_in != nullptr && is_on_stack(address) && static_cast<const std::byte*>(address) - saved_bytes < came_in;
   }
   /// Another thread may reach a variable in a frame of this host thread: from now on the thread's own accesses to it are visible. So are those
-  /// to all outer frames, for nothing says where the variable ends.
-  void share_frames(const void* from);
+  /// to all outer frames, for nothing says where the variable ends; and to the variables to which there are pointers in these, as in a closure. `live`:
+  /// the low end of the frames that there are.
+  void share_frames(const void* from, const void* live);
+  /// The same of a thread that is inside the simulator.
+  void share_frames(const void* from) { share_frames(from, pending.private_state); }
+  /// The host thread has stored these bytes where others may read them: what they point to, these know of.
+  void let_go(const void* stored, size_t size_bytes, const void* live) {
+    for (size_t at = 0; at + sizeof(void*) <= size_bytes; at += sizeof(void*)) {
+      const void* word = nullptr;
+      std::memcpy(&word, static_cast<const std::byte*>(stored) + at, sizeof word);
+      if (is_private(word)) [[unlikely]]
+        share_pointed(word, live);
+    }
+  }
+  /// The same of a value.
+  [[gnu::always_inline]] void let_go(uint64_t value) {
+    if (const void* const pointer = reinterpret_cast<const void*>(value); is_private(pointer)) [[unlikely]]
+      share_pointed(pointer, pending.private_state);
+  }
+
+ private:
+  [[gnu::cold, gnu::noinline]] void share_pointed(const void* pointer, const void* live) {
+    if (is_host() && pointer >= live) share_frames(pointer, live);
+  }
 };
 
 /// A collective at which lanes have arrived, and others have not.

@@ -188,7 +188,7 @@ inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintpt
   if (self->is_private(address)) [[unlikely]] {
     constexpr uint32_t many = 64;
     if (!self->is_host() || ++self->own_atomics < many) return nullptr;
-    self->share_frames(address);
+    self->share_frames(address, __builtin_frame_address(0));
   }
   return self;
 }

@@ -1,6 +1,7 @@
 // Threads of the C and C++ libraries: in code under test each is a host thread of the simulation, as device.spawn_host starts them (--wrap).
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/moments.h>
+#include <heddle/sim/runtime/plain_accesses.h>
 #include <heddle/sim/runtime/thread_values.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <malloc.h>
@@ -105,6 +106,11 @@ void share_frames(lane& self, const void* argument, size_t size_bytes) {
     if (lane* const owner = core.threads.owner_of_frame(argument)) owner->share_frames(argument);
   } else if (size_bytes != 0) {
     core.threads.share_captured(core.map, argument, size_bytes);
+    // What the first thread has stored on the heap while it was alone, nothing has looked at: a closure there may be known by others.
+    const heddle::sim::lane_heap* const program = core.map.heap.program();
+    const void* const live = self.pending.private_state;
+    const auto is_known = [&](const void* word) { return word >= live && self.is_private(word); };
+    if (runtime::is_alone(core) && program != nullptr && program->holds_any(self.id, is_known)) self.share_frames(live);
   } else if (argument != nullptr) {
     // How much lies there, nothing says: it may know of all that the thread has.
     self.share_frames(self.pending.private_state);

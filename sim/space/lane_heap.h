@@ -63,6 +63,20 @@ class lane_heap {
       return static_cast<ptrdiff_t>(end) <= shadow()[offset / step_bytes];
     return are_steps_allocated(offset, bytes);
   }
+  /// Whether any word that the lane's part holds is as `is_sought` says. Up to a mebibyte is looked at; of more the answer is that there is one.
+  template <typename Sought>
+  bool holds_any(uint32_t lane, const Sought& is_sought) const {
+    constexpr size_t most_bytes = size_t{1} << 20;
+    const size_t used_bytes = parts_[lane % lanes].used_bytes;
+    if (used_bytes > most_bytes) return true;
+    const std::byte* const begin = base_ + lane % lanes * part_bytes;
+    for (size_t at = 0; at + sizeof(void*) <= used_bytes; at += sizeof(void*)) {
+      const void* word = nullptr;
+      __builtin_memcpy(&word, begin + at, sizeof word);
+      if (is_sought(word)) return true;
+    }
+    return false;
+  }
   /// The block that holds an address of this heap, or else the one that lies nearest.
   block nearest(const void* address) const;
   /// Notes which calls have allocated the block that begins there.

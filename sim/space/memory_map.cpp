@@ -1,5 +1,6 @@
 #include <heddle/scheduler/own_work.h>
 #include <heddle/sim/space/file_words.h>
+#include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/space/memory_map.h>
 #include <heddle/sim/space/program_heap.h>
 #include <link.h>
@@ -84,6 +85,10 @@ bool memory_map::look_whether_constant(const void* address) const {
   variable_low_ = low;
   variable_bytes_ = (behind == known.all.end() ? ~uintptr_t{0} : behind->first) - low;
   return false;
+}
+
+bool memory_map::stays_readable(const void* address) const {
+  return !may_vanish(address) || (heap.program() != nullptr && heap.program()->contains(address));
 }
 
 std::string memory_map::file_at(const void* address) { return name_of_file_word(address); }

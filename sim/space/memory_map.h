@@ -49,6 +49,8 @@ struct memory_map {
   bool may_vanish(const void* address) const {
     return !heap.contains(address) && (stable(address) == unstable || mapped_ranges::contains(address));
   }
+  /// Whether what lies there can be read: it does not vanish, or is of the program's own heap, where it can be read when it is freed, too.
+  bool stays_readable(const void* address) const;
   /// Whether the address lies in the program itself, and in none of its libraries.
   bool is_in_image(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - image_low_ < image_high_ - image_low_;

@@ -31,8 +31,8 @@ const kernel* kernel_named(const char* name);
 /// Takes a launch: gives it to its stream, or keeps it. `arguments` are copied.
 using launch_taker = void (*)(const sim::grid_shape& shape, const sim::fiber_body& kernel, const void* arguments);
 /// `arguments` holds the address of each. The blocks of a cooperative launch have memory by which they meet.
-void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative,
-            launch_taker taker);
+void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative = false,
+            launch_taker taker = sim::runtime::launch_grid);
 
 struct device_variable {
   void* address = nullptr;
