@@ -102,16 +102,18 @@ void exits_by_number(const heddle::parameters&) {
   in_second_wave([] { syscall(SYS_exit_group, 0); });
 }
 /// Past all that can be seen.
-void exits_unseen(const heddle::parameters&) {
-  in_second_wave([] {
+void call_unseen(long called, long first, long second) {
 #if defined(__x86_64__)
-    asm volatile("syscall" : : "a"(SYS_exit_group), "D"(0) : "rcx", "r11", "memory");
+  asm volatile("syscall" : "+a"(called) : "D"(first), "S"(second) : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
-    register long number asm("x8") = SYS_exit_group;
-    register long status asm("x0") = 0;
-    asm volatile("svc #0" : : "r"(number), "r"(status) : "memory");
+  register long number asm("x8") = called;
+  register long one asm("x0") = first;
+  register long other asm("x1") = second;
+  asm volatile("svc #0" : "+r"(one) : "r"(number), "r"(other) : "memory");
 #endif
-  });
+}
+void exits_unseen(const heddle::parameters&) {
+  in_second_wave([] { call_unseen(SYS_exit_group, 0, 0); });
 }
 void ends_thread(const heddle::parameters&) {
   in_second_wave([] { pthread_exit(nullptr); });
@@ -179,7 +181,7 @@ void sometimes_unseen(const heddle::parameters&) {
   device.launch({.blocks = 1, .waves = 2, .lanes = 1}, [turn] {
     // As the kernel does where memory runs out: by no call that is seen.
     if (word(*turn).fetch_add(1, memory_order::acq_rel) == 1 && heddle::target::wave_id() == 0)
-      syscall(SYS_kill, getpid(), SIGKILL);
+      call_unseen(SYS_kill, getpid(), SIGKILL);
   });
   device.synchronize();
 }

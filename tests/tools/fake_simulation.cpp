@@ -1,4 +1,5 @@
 #include <heddle/scheduler/digest.h>
+#include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/code/local_variables.h>
 #include <heddle/sim/code/source_line.h>
@@ -59,7 +60,7 @@ std::string message_of(const fault_note&) { return {}; }
 
 // There is no time here, and no call takes any. Whether times are asked for is told where a test wants to know.
 void simulation::time_calls(call_times*) {
-  if (std::getenv("FAKE_TELLS_OF_TIMES") != nullptr) std::fputs("times are asked for\n", stderr);
+  if (std::getenv("FAKE_TELLS_OF_TIMES") != nullptr) dprintf(scheduler::own_errors, "times are asked for\n");
 }
 void simulation::tell_of_others(const other_schedules*) {}
 void simulation::when_hang_is_certain(std::function<void()>) {}
