@@ -1,16 +1,6 @@
 // More of the CUDA runtime that nvcc's host code calls (cudart.cpp): peers, handles for other processes, rows, pointers, graphs.
 #include <heddle/sim/compat/cudart.h>
 
-namespace {
-
-/// cudaPointerAttributes.
-struct pointer_attributes {
-  simulatedPointerAttributes known;
-  long reserved[8];
-};
-
-}  // namespace
-
 #define HEDDLE_OF_CUDA(name, parameters, arguments) \
   int cuda##name parameters { return simulated##name arguments; }
 
@@ -47,10 +37,9 @@ HEDDLE_OF_CUDA(MemcpyPeer, (void* to, int to_device, const void* from, int from_
 HEDDLE_OF_CUDA(MemcpyPeerAsync,
                (void* to, int to_device, const void* from, int from_device, size_t bytes, simulatedStream_t stream),
                (to, to_device, from, from_device, bytes, stream))
-int cudaPointerGetAttributes(pointer_attributes* attributes, const void* pointer) {
-  if (attributes != nullptr) *attributes = {};
-  return simulatedPointerGetAttributes(attributes == nullptr ? nullptr : &attributes->known, pointer);
-}
+// NVIDIA's has words behind that are reserved from version 13 on; what nvcc 12 compiles has no room for them.
+HEDDLE_OF_CUDA(PointerGetAttributes, (simulatedPointerAttributes * attributes, const void* pointer),
+               (attributes, pointer))
 HEDDLE_OF_CUDA(IpcGetMemHandle, (simulatedIpcMemHandle_t * handle, void* memory), (handle, memory))
 HEDDLE_OF_CUDA(IpcOpenMemHandle, (void** memory, simulatedIpcMemHandle_t handle, unsigned flags),
                (memory, handle, flags))

@@ -33,7 +33,9 @@ void waits::look_at_plain_store(lane& self) {
 
 void waits::look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes) {
   if (self.has_returned_from(address)) return;
-  if (core_.map.stays_readable(address)) self.let_go(address, size_bytes, self.came_in);
+  // A frame of a kernel or of a copy is no other lane's to know of.
+  if (self.is_host() && !self.of->copies && core_.map.stays_readable(address))
+    self.let_go(address, size_bytes, self.came_in);
   if (core_.map.may_vanish(address)) {
     // The code under test may have freed the object that it wrote last.
     changed(self, address, size_bytes);

@@ -49,10 +49,10 @@ const run_record::step* taker_of(const run_record& of, size_t given) {
   return nullptr;
 }
 
-bool waits_from_before(const run_record& of, const waiter& who, size_t given) {
+bool waits_from_before(const run_record& of, const waiter& one, size_t given) {
   for (size_t n = given; n-- > 0;)
-    if (of.actors[of.steps[n].actor].wave == who.wave && of.steps[n].kind == operation_kind::wait_notice &&
-        of.steps[n].address == who.address)
+    if (of.actors[of.steps[n].actor].wave == one.wave && of.steps[n].kind == operation_kind::wait_notice &&
+        of.steps[n].address == one.address)
       return true;
   return false;
 }
