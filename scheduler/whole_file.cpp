@@ -18,6 +18,12 @@ std::string refusal(const std::filesystem::path& file, const std::string& reason
 }
 std::string refusal(const std::filesystem::path& file) { return refusal(file, std::strerror(errno)); }
 
+/// For some programs the name stands for standard output.
+std::optional<std::string> ambiguous(const std::filesystem::path& file) {
+  if (file != "-") return std::nullopt;
+  return refusal(file, "standard output is \"/dev/stdout\", and a file of that name is \"./-\"");
+}
+
 bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
@@ -101,6 +107,7 @@ std::filesystem::path unfinished(const std::filesystem::path& file) {
 }  // namespace
 
 std::optional<std::string> write_whole(const std::filesystem::path& file, std::string_view text) {
+  if (auto wrong = ambiguous(file)) return wrong;
   const place at = place_of(file);
   if (at.wrong) return refusal(file, std::strerror(*at.wrong));
   if (at.stays) return write_in_place(file, at, text);
@@ -119,6 +126,7 @@ std::optional<std::string> write_whole(const std::filesystem::path& file, std::s
 }
 
 std::optional<std::string> cannot_write(const std::filesystem::path& file) {
+  if (auto wrong = ambiguous(file)) return wrong;
   const place at = place_of(file);
   if (at.wrong) return refusal(file, std::strerror(*at.wrong));
   if (at.descriptor >= 0) return std::nullopt;

@@ -12,7 +12,7 @@ namespace heddle::scheduler {
 /// Writes the file whole and synced, or not at all: under a name of its own first, which is then renamed. A symbolic link stays one,
 /// and the file that it names is written. What is there and is no regular file, such as a device or a pipe, is written as it stands;
 /// so is the file that standard output or standard error goes to, behind what is there.
-/// Nothing on success, otherwise one line (disk full, no such folder).
+/// Nothing on success, otherwise one line (disk full, no such folder, "-", which might stand for standard output).
 std::optional<std::string> write_whole(const std::filesystem::path& file, std::string_view text);
 
 /// One line when a file of this name could not be written; to be asked before the work whose results it is for. Leaves nothing

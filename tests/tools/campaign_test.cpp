@@ -503,6 +503,15 @@ TEST(junit, takes_the_place_of_no_pipe_and_of_no_symbolic_link) {
   }
 }
 
+TEST(junit, goes_to_no_file_whose_name_might_mean_standard_output) {
+  const ended_process ended = heddle({"fuzz", "port.echo", "-n", "1", "--junit", "-"});
+  EXPECT_EQ(ended.status, 3) << ended.out;
+  EXPECT_EQ(ended.err,
+            "heddle: cannot write \"-\": standard output is \"/dev/stdout\", and a file of that name is \"./-\"\n");
+  EXPECT_EQ(ended.out, "");
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 TEST(junit, may_be_what_standard_output_goes_to) {
   const temporary_folder folder;
   const std::string file = (folder.path() / "out").string();

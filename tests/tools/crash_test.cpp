@@ -318,7 +318,7 @@ TEST(a_campaign_of_nothing_but_the_same_unsupported, ends_early_and_says_so) {
 }
 
 TEST(an_interrupt, takes_effect_wherever_the_run_is) {
-  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
     for (const std::string command : {"fuzz", "verify"}) {
       const temporary_folder folder;
       const auto start = std::chrono::steady_clock::now();
@@ -330,6 +330,16 @@ TEST(an_interrupt, takes_effect_wherever_the_run_is) {
       EXPECT_NE(ended.err.find("heddle: stopping"), std::string::npos) << ended.err;
     }
   }
+}
+
+TEST(an_interrupt, by_a_terminal_that_goes_is_none_under_nohup) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  const ended_process ended = crashing({"fuzz", "stuck.loop", "--stuck", "1", "--schedules", "1"},
+                                       {.interrupt_after_ms = 300, .interrupt_by = SIGHUP});
+  std::signal(SIGHUP, before);
+  EXPECT_EQ(ended.err.find("heddle: stopping"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("stuck"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.status, 1) << "its verdict is not the expected one: " << ended.out;
 }
 
 TEST(an_interrupt, prints_what_was_found) {

@@ -125,6 +125,7 @@ TEST(input, numbers_are_refused_with_their_range) {
                    "--shard cannot be \"" + std::string(wrong) +
                        "\"; it must be two whole numbers such as 1/4, the first part of four");
   expect_refused({"fuzz", "--resume", "x", "--seed", "1"}, "fuzz: --seed excludes --resume");
+  expect_refused({"replay", "x", "--gdb", "--json"}, "replay: --gdb excludes --json");
   expect_refused({"fuzz", "--strategy", "rando"}, "unknown strategy \"rando\"; did you mean \"random\"?");
   expect_refused({"fuzz", "--strategy", "round-robin:0"}, "the quantum \"0\" must be a whole number from 1 to 1000000");
 }

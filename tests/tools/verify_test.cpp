@@ -61,9 +61,9 @@ TEST_F(verify_command, proves_a_small_protocol) {
   NEEDS_EQUAL_STATES;
   const ended_process ended = verify(small_echo);
   EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_TRUE(
-      ended.out.starts_with("port.echo: proved under progress=fair, fidelity=scoped, convergence=independent, "
-                            "waves=2, lanes=1, ports=1, calls=1: no run ends badly\n"))
+  EXPECT_TRUE(ended.out.starts_with(
+      "port.echo: proved under progress=fair, fidelity=scoped, host=x86, convergence=independent, "
+      "waves=2, lanes=1, ports=1, calls=1: no run ends badly\n"))
       << ended.out;
   EXPECT_TRUE(
       verify(with(small_echo, {"--set", "progress=lobe"})).out.starts_with("port.echo: proved under progress=lobe, "));
@@ -520,8 +520,9 @@ TEST_F(prove_if_small, a_campaign_without_findings_ends_with_the_proof_that_veri
   EXPECT_EQ(fuzzed(small_echo)["proof"], nullptr) << "none was asked for";
   arguments.insert(arguments.begin(), {REAL_HEDDLE, "fuzz", "--schedules", "20"});
   const std::string told = run_process(arguments).out;
-  EXPECT_NE(told.find("port.echo: proved under progress=fair, fidelity=scoped, convergence=independent, waves=2"),
-            std::string::npos)
+  EXPECT_NE(
+      told.find("port.echo: proved under progress=fair, fidelity=scoped, host=x86, convergence=independent, waves=2"),
+      std::string::npos)
       << told;
 }
 

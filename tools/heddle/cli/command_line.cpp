@@ -156,8 +156,9 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     CLI::Option* repeat = parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--try", into.try_it)->excludes(repeat);
     parser->add_option("--break", into.replays.stops)->allow_extra_args(false)->excludes(repeat);
-    parser->add_flag("--gdb", into.replays.gdb)->excludes(repeat);
-    parser->add_flag("--json", into.json);
+    CLI::Option* gdb = parser->add_flag("--gdb", into.replays.gdb)->excludes(repeat);
+    // What gdb prints is no JSON.
+    parser->add_flag("--json", into.json)->excludes(gdb);
   }
   if (name == "shrink") {
     parser->add_option("FILE|TOKEN", into.file_or_token)->required();

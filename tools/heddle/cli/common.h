@@ -19,7 +19,7 @@ enum exit_status : int {
   not_as_expected = 1,  ///< one did not, or replay reproduced a violation
   wrong_input = 2,      ///< one line says what was wrong and how to mend it
   cannot_go_on = 3,     ///< disk full, out of memory; nothing already found is lost
-  interrupted = 130,    ///< Ctrl-C, SIGXCPU; 143 after SIGTERM; what was found until then is printed
+  interrupted = 130,    ///< Ctrl-C, SIGXCPU; 143 after SIGTERM, 129 after SIGHUP; what was found until then is printed
 };
 
 /// Prints "heddle: LINE" to stderr, as one line whatever is in it, and gives the status back.

@@ -55,6 +55,7 @@ Exit status
   3    heddle could not go on (disk full, out of memory); what was found is kept
   130  stopped by Ctrl-C or SIGXCPU; what was found is printed
   143  the same by SIGTERM
+  129  the same by SIGHUP (the terminal is gone), but not under nohup
 
 Environment
   NO_COLOR         when not empty: no colours, which are for terminals only
@@ -94,7 +95,7 @@ Ctrl-C ends the search; the smallest run so far is written.
 
 Exit status: 0 when the trace was written, also where nothing smaller was found;
 2 when the input was wrong or the run was not the recorded one, 3 when it could
-not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM.
+not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 )";
 
 constexpr std::string_view report_help = R"(heddle report FILE|TOKEN... [-o FILE.html] [--perfetto FILE.json]
@@ -148,8 +149,8 @@ that promises more, which is not searched again.
   --memory M        MiB that the search may keep (default 8192)
   -j, --jobs J      so many processes at a time (default 1); 0: one for each
                     core. The result is the same
-  --save FILE       where a search of one scenario that a bound, Ctrl-C or
-                    SIGTERM has cut is written
+  --save FILE       where a search of one scenario that a bound, Ctrl-C,
+                    SIGTERM or SIGHUP has cut is written
   --resume FILE     go on with that search: its scenario and settings are in
                     the file, and bounds are those of this command
   --stateless       a state that was met before is gone through again: for

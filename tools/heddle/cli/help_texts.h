@@ -88,8 +88,8 @@ single scenario the first is told in full. The verdict of a scenario is the
 expected one if nothing else was found, otherwise the first that was not
 expected. A planted bug that is not found is as wrong as a violation where there
 should be none. "budget" means that the step budget ran out without proof: no
-bug, and not ok either. Ctrl-C and SIGTERM end the schedules that are under way,
-within a second, and print what there is; a second one ends at once.
+bug, and not ok either. Ctrl-C, SIGTERM and SIGHUP end the schedules that are
+under way, within a second, and print what there is; a second one ends at once.
 
 Strategies
 )";

@@ -19,7 +19,7 @@ class no_interrupts_here {
   no_interrupts_here() {
     sigset_t interrupts;
     sigemptyset(&interrupts);
-    for (const int each : {SIGINT, SIGTERM, SIGXCPU}) sigaddset(&interrupts, each);
+    for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) sigaddset(&interrupts, each);
     pthread_sigmask(SIG_BLOCK, &interrupts, &before_);
   }
   ~no_interrupts_here() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

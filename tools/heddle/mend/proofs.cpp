@@ -79,9 +79,9 @@ std::optional<proof_attempt> proof_of(const attempt& assumed, const trying& how,
 std::string in_words(const proof_attempt& proof) {
   if (proof.found) return "a run that ends badly was found among all of them";
   if (!proof.complete) return "not proved: " + proof.left_out;
-  // "progress=..., fidelity=..., convergence=..., waves=1, lanes=1"
-  size_t own = 0;
-  for (int n = 0; n < 3 && own != std::string::npos; ++n) own = proof.of.find(", ", own == 0 ? 0 : own + 1);
+  // "progress=..., fidelity=..., host=..., convergence=..., waves=1, lanes=1"
+  const size_t model_ends = proof.of.find("convergence=");
+  const size_t own = model_ends == std::string::npos ? model_ends : proof.of.find(", ", model_ends);
   return "proved, " + grouped(proof.states) + " states" +
          (own == std::string::npos ? "" : " with " + proof.of.substr(own + 2));
 }

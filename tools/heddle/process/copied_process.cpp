@@ -71,6 +71,7 @@ void send_text(int socket, const std::string& text) {
   // The parent decides what an interrupt means.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
   sim::be_watched(&page->watched);
   int status = 0;
   try {

@@ -51,6 +51,10 @@ void catch_interrupt() {
   action.sa_flags = SA_ONSTACK | SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // Under nohup a terminal that goes ends nothing.
+  struct sigaction as_started = {};
+  sigaction(SIGHUP, nullptr, &as_started);
+  if (as_started.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
   // Beyond its soft limit a process is told so once a second, and ended at the hard one.
   action.sa_flags = SA_ONSTACK | SA_RESTART;
   sigaction(SIGXCPU, &action, nullptr);
@@ -70,8 +74,8 @@ void share_interrupt_flag() {
 }
 
 int interrupt_status() {
-  constexpr int by_terminate = 128 + SIGTERM;
-  return the_flag->by.load(std::memory_order_relaxed) == SIGTERM ? by_terminate : 128 + SIGINT;
+  const int by = the_flag->by.load(std::memory_order_relaxed);
+  return 128 + (by == SIGTERM || by == SIGHUP ? by : SIGINT);
 }
 
 }  // namespace heddle::tools

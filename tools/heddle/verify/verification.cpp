@@ -226,6 +226,9 @@ verification verify_all_runs(const scenario& tested, const parameters& settings,
 std::string what_is_proved(const verification& made, const std::vector<std::string>& given) {
   std::string text;
   std::vector<std::string> keys = {"progress", "fidelity", "convergence"};
+  // What an x86 keeps in order other hosts do not.
+  if (made.settings.has("fidelity") && made.settings.text("fidelity") == "scoped")
+    keys.insert(keys.begin() + 2, "host");
   for (const std::string& each : given) {
     const std::string key = each.substr(0, each.find('='));
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
