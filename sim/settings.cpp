@@ -162,6 +162,9 @@ std::vector<parameter> machine_parameters() {
                         "whether fuzz counts in how many different ways the program has run; changes no run"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
+      parameter::number("host_frames", 0, 0, 8192 * 1024, "bytes",
+                        "so much of each host thread's stack, from its outer end, is watched from the beginning as if "
+                        "other threads knew of it"),
       parameter::one_of("races", "end", {"end", "weigh", "count", "relaxed"},
                         "what a race does (fidelity scoped): end the run, do so when nothing else has, or count; "
                         "relaxed: end it, but plain accesses of words are relaxed atomic ones"),
@@ -243,6 +246,16 @@ static divergence divergence_in(const parameters& values) {
           .barriers_aligned = values.text("barriers") == "aligned"};
 }
 
+namespace {
+
+void read_stacks(settings& read, const parameters& values) {
+  read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024 + sanitizer_stack_bytes;
+  read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024 + sanitizer_stack_bytes;
+  read.host.shared_frame_bytes = static_cast<size_t>(values.number("host_frames"));
+}
+
+}  // namespace
+
 settings settings::from(const parameters& values) {
   settings read;
   const std::string& name = values.text("fidelity");
@@ -319,8 +332,7 @@ settings settings::from(const parameters& values) {
   read.points = points == "atomics"           ? plain_points::none
                 : points == "all" || !checked ? plain_points::all
                                               : plain_points::unchecked;
-  read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024 + sanitizer_stack_bytes;
-  read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024 + sanitizer_stack_bytes;
+  read_stacks(read, values);
   return read;
 }
 

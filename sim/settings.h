@@ -145,6 +145,7 @@ struct stepped_driver {
 struct host_settings {
   bool is_weak = false;  ///< it keeps no more order than the program asks for; otherwise it is an x86
   host_functions functions = host_functions::any;
+  size_t shared_frame_bytes = 0;  ///< at the outer end of each thread's stack: others may know of it from the beginning
 };
 
 /// What is looked for in a run, beside what ends it anyway.

@@ -83,7 +83,7 @@ void run_core::begin(lane& self) {
   if (self.is_explored) [[unlikely]]
     clear_stack(on);
   self.private_low = on.low;
-  self.private_bytes = on.size_bytes;
+  self.private_bytes = on.size_bytes - (self.is_host() ? std::min(machine.host.shared_frame_bytes, on.size_bytes) : 0);
   constexpr size_t line_bytes = 64;
   self.body = on.high() - (bytes + line_bytes - 1) / line_bytes * line_bytes;
   self.runs.reset(on, self.is_host() ? 0 : static_cast<uint32_t>(self.stack_slot), bytes, lane_entry, &self);

@@ -5,6 +5,7 @@
 
 #include <heddle/sim/base/lasso.h>
 #include <heddle/sim/core/enabled_set.h>
+#include <heddle/sim/core/frame_sharing.h>
 #include <heddle/sim/core/hidden_stores.h>
 #include <heddle/sim/core/issues.h>
 #include <heddle/sim/core/run_parts.h>
@@ -34,6 +35,7 @@ struct run_core {
   memory_map map;
   root_stack stack;
   thread_table threads;
+  frame_sharing frames{*this};
   fiber::entry lane_entry = nullptr;
   enabled_set enabled;
   sim::issues issues{*this};

@@ -73,16 +73,6 @@ lane* thread_table::owner_of_frame(const void* address) {
   return nullptr;
 }
 
-void thread_table::share_captured(const memory_map& map, const void* object, size_t size_bytes) {
-  const auto* const bytes = static_cast<const std::byte*>(object);
-  for (size_t at = 0; at + sizeof(void*) <= size_bytes; at += sizeof(void*)) {
-    const void* word = nullptr;
-    std::memcpy(&word, bytes + at, sizeof word);
-    if (!map.is_on_host_stack(word)) continue;
-    if (lane* const owner = owner_of_frame(word)) owner->share_frames(word);
-  }
-}
-
 void stack_pool::check_invariants() const {
   for (const size_t each : free_) must_hold(each < used_, "stacks: a free one has been used");
   must_hold(free_.size() <= used_, "stacks: no more are free than were used");

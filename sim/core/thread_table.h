@@ -72,8 +72,6 @@ struct thread_table {
   const lane* owner_of_guard(const memory_map& map, const void* address) const;
   /// The host thread that has the address in a frame that has not returned; null when none has.
   lane* owner_of_frame(const void* address);
-  /// The object goes to another thread: host threads share the frames whose addresses it holds.
-  void share_captured(const memory_map& map, const void* object, size_t size_bytes);
 
   void check_invariants() const;
 };

@@ -52,7 +52,7 @@ void device_allocations::check_elsewhere(lane& self) {
     if (self.is_on_stack(address)) return;
     // A copy has no business there.
     if (lane* const owner = only_copies(self) ? nullptr : core_.threads.owner_of_frame(address))
-      return owner->share_frames(address);
+      return core_.frames.reach(*owner, address);
   }
   if (core_.map.device_stacks->contains(address) || core_.map.host_stacks->contains(address) ||
       reinterpret_cast<uintptr_t>(address) < lowest_address)

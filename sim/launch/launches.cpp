@@ -131,8 +131,7 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
     const bool any = how == host_functions::any && core_.phase.is_open();
     functions_.draw(any ? core_.pick(self, 2, scheduler::choice_kind::start) != 0 : how == host_functions::one);
   }
-  if (what.function != nullptr)
-    if (lane* const owner = core_.threads.owner_of_frame(what.to)) owner->share_frames(what.to);
+  if (what.function != nullptr) core_.frames.give_any(self, what.to);
   if (commands_ != nullptr)
     commands_->copy(self, what, at, how_to_run);
   else

@@ -95,6 +95,12 @@ struct known_block {
   }
 };
 
+/// What a host thread expects of others that nothing was seen to tell of its frames.
+struct expectations {
+  uint32_t atomics = 0;  ///< accesses to atomics of its own
+  known_block known;     ///< the frames with those that it goes on looking at, and what lies between: shared since
+};
+
 /// How often, before a lane's next progress, the machine may answer in the lane's disfavour.
 struct alignas(16) allowance {
   uint32_t late = 0;      ///< loads that may return a stale value
@@ -153,7 +159,7 @@ struct lane_run {
   bool own_object_may_vanish = false;
   known_block last_new;          ///< what `new` has given it last, of the C library's heap
   uint32_t bulk_groups = 0;      ///< of bulk copies, that the lane has closed
-  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
+  expectations expects;          ///< of a host thread
   uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
@@ -237,27 +243,7 @@ struct alignas(64) lane : lane_run {
   /// to all outer frames, for nothing says where the variable ends; and to the variables to which there are pointers in these, as in a closure. `live`:
   /// the low end of the frames that there are.
   void share_frames(const void* from, const void* live);
-  /// The same of a thread that is inside the simulator.
-  void share_frames(const void* from) { share_frames(from, pending.private_state); }
-  /// The host thread has stored these bytes where others may read them: what they point to, these know of.
-  void let_go(const void* stored, size_t size_bytes, const void* live) {
-    for (size_t at = 0; at + sizeof(void*) <= size_bytes; at += sizeof(void*)) {
-      const void* word = nullptr;
-      std::memcpy(&word, static_cast<const std::byte*>(stored) + at, sizeof word);
-      if (is_private(word)) [[unlikely]]
-        share_pointed(word, live);
-    }
-  }
-  /// The same of a value.
-  [[gnu::always_inline]] void let_go(uint64_t value) {
-    if (const void* const pointer = reinterpret_cast<const void*>(value); is_private(pointer)) [[unlikely]]
-      share_pointed(pointer, pending.private_state);
-  }
-
- private:
-  [[gnu::cold, gnu::noinline]] void share_pointed(const void* pointer, const void* live) {
-    if (is_host() && pointer >= live) share_frames(pointer, live);
-  }
+  const std::byte* private_end() const { return private_low + private_bytes; }
 };
 
 /// A collective at which lanes have arrived, and others have not.

@@ -46,7 +46,6 @@ class immediate_memory final : public late_memory {
   void order(const lane&, lane&) override {}
   void release_object(lane&, const void*) override {}
   void acquire_object(lane&, const void*) override {}
-  void released(lane&, const void*, size_t) override {}
   bool finds_nothing_new(const lane&) override { return true; }
 
  private:

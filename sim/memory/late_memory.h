@@ -81,9 +81,22 @@ struct search_notes {
   bool forgot = false;
   /// A lane has asked whether work has ended, and went on either way: ends are operations that others notice.
   bool asks_for_ends = false;
+  /// How many bytes at the outer end of a host thread's stack have to be seen from its beginning (host_settings::shared_frame_bytes).
+  size_t frame_bytes = 0;
   /// What a lane has done that no state tells of: states that differ in it are taken for one, so that the search is no proof.
   const char* untold = nullptr;
   outside_calls outside;
+  /// What the search has to be made again with, in one line; empty where it lacks nothing.
+  std::string lacks() const {
+    if (frame_bytes != 0)
+      return "a thread reaches a variable in another's frame that nothing was seen to give it; that needs accesses to "
+             "such "
+             "frames as points from the beginning (host_frames=" +
+             std::to_string(frame_bytes) + ")";
+    return freed_under_access ? "memory is given back that another lane may still access; that needs plain accesses as "
+                                "points (points=all)"
+                              : "";
+  }
   const char* why_no_proof() const {
     if (untold != nullptr || outside.are_ordered()) return untold;
     return "several threads use a file, or what the C or C++ library keeps for all (the environment, random numbers, "
@@ -200,7 +213,7 @@ class late_memory {
   virtual void acquire_object(lane& self, const void* object) = 0;
 
   /// The bytes have been given back; a later allocation elsewhere begins without a past.
-  virtual void released(lane& self, const void* address, size_t size_bytes) = 0;
+  virtual void released(lane&, const void* /*address*/, size_t /*size_bytes*/) {}
 
   /// All that is kept and can influence what comes, beside the newest values of the heap: equal for two states that differ only in
   /// numbers that are never compared. False where that cannot be told.
@@ -216,6 +229,8 @@ class late_memory {
   /// Whether the lane's pending access is one that no other live lane can notice, nor any of theirs this lane, as far as the search's
   /// runs have shown (quiet_words).
   virtual bool is_quiet(const lane&) { return false; }
+  /// The host thread gives others the bytes of its frames from `low` to `end`: what it has stored there until now, nothing has been told of.
+  virtual void gives_frames(const lane&, const std::byte* /*low*/, const std::byte* /*end*/) {}
   /// In a search: the lane is about to give these bytes back.
   virtual void note_freed(const lane&, const void*, size_t) {}
   /// Whether a plain access of another lane to these bytes is not ordered before what the lane does now.

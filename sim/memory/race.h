@@ -33,6 +33,7 @@ struct access_record {
   bool writes : 1 = false;
   bool modifies : 1 = false;  ///< a read-modify-write
   bool copied : 1 = false;    ///< a word of a copy of several: with another copy it is a race as plain ones are
+  bool given : 1 = false;  ///< stands for all that a thread may have stored in its frame before it gave that to others
   uint8_t vector_of : 3 = 0;  ///< lane::vector_of
   uint32_t place = 0;         ///< where it is made: the low half of that address
 };

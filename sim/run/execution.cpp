@@ -272,9 +272,10 @@ const wave& execution::spawn_host(lane& self, const char* name, const fiber_body
   lane& thread = core_.new_lane(fresh, 0);
   thread.how_to_run = &body;
   hosts_.values.begins(fresh.id);
+  // Before the thread begins, which knows of all that is done until then.
+  core_.frames.give_captured(self, from, body.size_bytes);
   if (core_.late != nullptr) core_.late->begins(thread, &self);
   core_.begin(thread);
-  core_.threads.share_captured(core_.map, from, body.size_bytes);
   body.move_to(thread.body, from);
   core_.enabled.fair.live(fresh);
   core_.enable(thread);

@@ -89,8 +89,8 @@ struct exchange_operand {
   what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, operation_kind::store, what, from);
   self->operands[0] = value;
-  self->let_go(value);
   take_atomic_turn(here, *self);
+  here.core().frames.let_go(*self, value);
   if (here.is_stored(*self)) [[unlikely]]
     return here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), value);
   const uint64_t before = read_memory(address, size_bytes);
@@ -119,8 +119,8 @@ struct exchange_operand {
   what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, named, what, from);
   self->operands = {operand, static_cast<uint64_t>(kind)};
-  self->let_go(operand);
   take_atomic_turn(here, *self);
+  here.core().frames.let_go(*self, operand);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
   if (late_memory* const late = here.late()) [[likely]] {
@@ -174,8 +174,8 @@ inline std::optional<memory_order> failure_of(const lane& self, memory_order suc
   what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, operation_kind::compare_exchange, what, from);
   self->operands = {expected, desired};
-  self->let_go(desired);
   take_atomic_turn(here, *self);
+  here.core().frames.let_go(*self, desired);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
   const bool fails = how.weak && before == expected && here.core().fails_spuriously(*self);

@@ -187,8 +187,8 @@ inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintpt
   if (self == nullptr) return nullptr;
   if (self->is_private(address)) [[unlikely]] {
     constexpr uint32_t many = 64;
-    if (!self->is_host() || ++self->own_atomics < many) return nullptr;
-    self->share_frames(address, __builtin_frame_address(0));
+    if (!self->is_host() || ++self->expects.atomics < many) return nullptr;
+    heddle::sim::frame_sharing::expect(*self, address, __builtin_frame_address(0));
   }
   return self;
 }

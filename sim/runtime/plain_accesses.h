@@ -248,6 +248,7 @@ template <typename Write>
   late_memory* const late = here.late();
   if (late != nullptr) late->before_plain_store(self, self.pending);
   write();
+  if (self.is_host()) here.core().frames.let_go(self, address, size_bytes, self.pending.private_state);
   if (late != nullptr) here.waiting().settle(self);
   const uint64_t after = watched::value_at(address, size_bytes);
   here.performed(self, after);

@@ -102,18 +102,19 @@ thread_body* body_of(const lane& self) {
 /// The frames that a thread's argument knows of go to it, as those of a closure do that spawn_host() gets.
 void share_frames(lane& self, const void* argument, size_t size_bytes) {
   auto& core = execution::instance->core();
+  const void* const live = self.pending.private_state;
   if (core.map.is_on_host_stack(argument)) {
-    if (lane* const owner = core.threads.owner_of_frame(argument)) owner->share_frames(argument);
+    core.frames.give_any(self, argument);
   } else if (size_bytes != 0) {
-    core.threads.share_captured(core.map, argument, size_bytes);
+    core.frames.give_captured(self, argument, size_bytes);
     // What the first thread has stored on the heap while it was alone, nothing has looked at: a closure there may be known by others.
     const heddle::sim::lane_heap* const program = core.map.heap.program();
-    const void* const live = self.pending.private_state;
     const auto is_known = [&](const void* word) { return word >= live && self.is_private(word); };
-    if (runtime::is_alone(core) && program != nullptr && program->holds_any(self.id, is_known)) self.share_frames(live);
+    if (runtime::is_alone(core) && program != nullptr && program->holds_any(self.id, is_known))
+      core.frames.give(self, live, live);
   } else if (argument != nullptr) {
     // How much lies there, nothing says: it may know of all that the thread has.
-    self.share_frames(self.pending.private_state);
+    core.frames.give(self, live, live);
   }
 }
 

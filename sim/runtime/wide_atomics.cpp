@@ -52,6 +52,12 @@ runtime::access wide_access(const volatile void* address, int order) {
   return {const_cast<const void*>(address), wide_bytes, order_from_abi(order)};
 }
 
+/// What the halves point to, others know of.
+void let_go(execution& here, lane& self, const wide_value& halves) {
+  here.core().frames.let_go(self, halves.low);
+  here.core().frames.let_go(self, halves.high);
+}
+
 /// What the lane's loop waits for, where it has found `value`.
 uint64_t as_watched(const wide& value) { return watched::value_at(&value, wide_bytes); }
 
@@ -81,6 +87,7 @@ void store(runtime::access what, wide value, const runtime::caller& from) {
   self->operands = {halves.low, halves.high};
   runtime::publish_access(here, *self, operation_kind::store, what, from);
   runtime::take_atomic_turn(here, *self);
+  let_go(here, *self, halves);
   const wide before = read_wide(address);
   if (late_memory* const late = here.late())
     late->store_wide(*self, self->pending, halves);
@@ -114,6 +121,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
   address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
   publish_wide(here, *self, operation_kind::read_modify_write, address, order, from);
   runtime::take_atomic_turn(here, *self);
+  let_go(here, *self, halves);
   const wide before = read_wide(address);
   wide old = before;
   if (late_memory* const late = here.late()) {
@@ -166,6 +174,7 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
     self->operands = {halves_of(expected).low, halves_of(expected).high};
     publish_wide(here, *self, operation_kind::compare_exchange, address, order, from);
     runtime::take_atomic_turn(here, *self);
+    let_go(here, *self, wanted);
     const wide before = old = read_wide(address);
     const operand_of_exchange context = {expected, desired,
                                          how.weak && before == expected && here.core().fails_spuriously(*self)};

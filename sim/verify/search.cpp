@@ -51,7 +51,7 @@ class searching {
     const uint64_t runs = result_.runs;
     take_stock();
     result_.runs = std::max(runs, result_.runs);
-    result_.cut = is_cut() && !result_.stopped && !result_.wants_points;
+    result_.cut = is_cut() && !result_.stopped && !result_.wants_points && result_.wants_frames == 0;
     if (result_.cut && options_.saves_to != nullptr) save();
     result_.left_out = deciding_.left_out().empty() ? why_cut_ : deciding_.left_out();
     result_.complete = !more_ && !result_.stopped && result_.left_out.empty();
@@ -197,11 +197,11 @@ class searching {
         return false;
       }
     }
-    if (notes_.freed_under_access) {
-      result_.wants_points = true;
+    if (const std::string lacks = notes_.lacks(); !lacks.empty()) {
+      result_.wants_frames = notes_.frame_bytes;
+      result_.wants_points = notes_.freed_under_access;
       bound_ = true;
-      deciding_.leave_out(
-          "memory is given back that another lane may still access; that needs plain accesses as points (points=all)");
+      deciding_.leave_out(lacks);
       return false;
     }
     if (const char* const why = notes_.why_no_proof()) deciding_.leave_out(why);
@@ -215,9 +215,9 @@ class searching {
   void leave_behind() {
     const explorer::frontier left = deciding_.left_to_do();
     std::vector<uint64_t> told = {
-        result_.executions, result_.depth_max, result_.stopped ? 1u : 0u,         result_.wants_points ? 1u : 0u,
-        again_ ? 1u : 0u,   bound_ ? 1u : 0u,  deciding_.is_matching() ? 1u : 0u, more_ ? 1u : 0u,
-        left.paths.size()};
+        result_.executions, result_.depth_max,   result_.stopped ? 1u : 0u,         result_.wants_points ? 1u : 0u,
+        again_ ? 1u : 0u,   bound_ ? 1u : 0u,    deciding_.is_matching() ? 1u : 0u, more_ ? 1u : 0u,
+        left.paths.size(),  result_.wants_frames};
     tell(notes_, told);
     leave_behind(told);
     leave_behind(left.put_off);
@@ -258,7 +258,8 @@ class searching {
       bound_ = bound_ || told[5] != 0;
       if (told[6] == 0) deciding_.match_no_more();
       more_ = more_ || told[7] != 0;
-      learn(told, 9, notes_);
+      result_.wants_frames = std::max<size_t>(result_.wants_frames, told[9]);
+      learn(told, 10, notes_);
       if (const char* const missed = notes_.why_no_proof()) deciding_.leave_out(missed);
       if (!why.empty()) deciding_.leave_out(why);
       if (!why_cut.empty()) cut(why_cut);

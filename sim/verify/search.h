@@ -99,6 +99,7 @@ struct search_result {
   bool complete = false;      ///< nothing was left out
   bool stopped = false;       ///< by `ended`
   bool wants_points = false;  ///< it has to be made again with points=all
+  size_t wants_frames = 0;    ///< likewise with host_frames of so many bytes
   std::string left_out;       ///< where it is not complete: one line that says why
   uint64_t states = 0;        ///< that differ, in which an actor had to be chosen
   uint64_t executions = 0;    ///< runs that came to their end

@@ -24,7 +24,7 @@ void waits::look_at_plain_store(lane& self) {
   if (!core_.map.heap.contains(address) || size_bytes > sizeof self.storing.before) [[unlikely]]
     return look_at_store_elsewhere(self, address, size_bytes);
   const uint64_t value = watched::value_at(address, size_bytes);
-  if (size_bytes == sizeof value) self.let_go(&value, size_bytes, self.came_in);
+  if (size_bytes == sizeof value) core_.frames.let_go(self, &value, size_bytes, self.came_in);
   core_.history.digest.add(0, memory_map::in_heap(core_.map.heap.offset_of(address)), core_.map.stable_value(value));
   if (value != self.storing.before) wake_readers(self, address, size_bytes);
   if (core_.observers.recorder) [[unlikely]]
@@ -35,7 +35,7 @@ void waits::look_at_store_elsewhere(lane& self, const void* address, uint32_t si
   if (self.has_returned_from(address)) return;
   // A frame of a kernel or of a copy is no other lane's to know of.
   if (self.is_host() && !self.of->copies && core_.map.stays_readable(address))
-    self.let_go(address, size_bytes, self.came_in);
+    core_.frames.let_go(self, address, size_bytes, self.came_in);
   if (core_.map.may_vanish(address)) {
     // The code under test may have freed the object that it wrote last.
     changed(self, address, size_bytes);

@@ -35,12 +35,9 @@
 #include <utility>
 #include <vector>
 
-namespace {
+#include "test_case.h"
 
-struct test_case {
-  std::string_view name;
-  int (*run)();  ///< 0: all was as it is to be
-};
+namespace {
 
 // -- C11 ---------------------------------------------------------------------------------------------------------------------------
 
@@ -387,96 +384,6 @@ int fences_by_exchange() {
   other.join();
   return seen[0] + seen[1] != 0 ? 0 : 1;
 }
-/// Two variables of a frame, each of which one thread stores to and the other one looks at: on an x86, too, both may find what was there before.
-struct crossing {
-  std::atomic<int> mine{0}, others{0};
-  int seen[2] = {};
-  void act(int me) {
-    std::atomic<int>& to = me == 0 ? mine : others;
-    const std::atomic<int>& from = me == 0 ? others : mine;
-    to.store(1, std::memory_order_relaxed);
-    seen[me] = from.load(std::memory_order_relaxed);
-  }
-};
-/// A thread knows of them by a closure in the frame, to which its own closure refers.
-int crosses_by_a_closure() {
-  std::atomic<int> mine{0}, others{0};
-  int seen[2] = {};
-  const auto act = [&] {
-    others.store(1, std::memory_order_relaxed);
-    seen[1] = mine.load(std::memory_order_relaxed);
-  };
-  std::thread other([&] { act(); });
-  mine.store(1, std::memory_order_relaxed);
-  seen[0] = others.load(std::memory_order_relaxed);
-  other.join();
-  return seen[0] + seen[1] != 0 ? 0 : 1;
-}
-/// By a function that lies on the heap.
-int crosses_by_a_function() {
-  crossing both;
-  const std::function<void()> act = [&both, one = 1, padding = std::string("on the heap")] {
-    both.act(one + static_cast<int>(padding.empty()));
-  };
-  std::thread other(act);
-  both.act(0);
-  other.join();
-  return both.seen[0] + both.seen[1] != 0 ? 0 : 1;
-}
-/// By a queue: the thread was there before.
-int crosses_by_a_queue() {
-  std::atomic<std::function<void()>*> given{nullptr};
-  std::thread other([&given] {
-    std::function<void()>* act = nullptr;
-    while ((act = given.load(std::memory_order_acquire)) == nullptr) std::this_thread::yield();
-    (*act)();
-  });
-  const auto gives = [&given, &other] {
-    crossing both;
-    const auto act = std::make_unique<std::function<void()>>([&both] { both.act(1); });
-    given.store(act.get(), std::memory_order_release);
-    both.act(0);
-    other.join();
-    return both.seen[0] + both.seen[1] != 0 ? 0 : 1;
-  };
-  return gives();
-}
-/// A lock of Mellor-Crummey and Scott (ACM TOCS 9(1), 1991), whose nodes lie in frames. A node that is known before it waits may be told to go on too early.
-struct queue_node {
-  std::atomic<queue_node*> next{nullptr};
-  std::atomic<bool> waits{false};
-};
-int queues_for_a_lock(bool waits_first) {
-  std::atomic<queue_node*> last{nullptr};
-  int count = 0;
-  const auto counts = [&] {
-    queue_node mine;
-    if (queue_node* const before = last.exchange(&mine)) {
-      if (waits_first) mine.waits = true;
-      before->next = &mine;
-      if (!waits_first) mine.waits = true;
-      while (mine.waits) std::this_thread::yield();
-    }
-    ++count;
-    queue_node* expected = &mine;
-    if (mine.next == nullptr && last.compare_exchange_strong(expected, nullptr)) return;
-    while (mine.next == nullptr) std::this_thread::yield();
-    mine.next.load()->waits = false;
-  };
-  std::thread other(counts);
-  counts();
-  other.join();
-  return count == 2 ? 0 : 1;
-}
-int keeps_a_promise() {
-  std::promise<int> promise;
-  std::future<int> promised = promise.get_future();
-  std::thread keeps([&] { promise.set_value(5); });
-  const int got = promised.get();
-  keeps.join();
-  return got == 5 ? 0 : 1;
-}
-
 int shares_an_exception(int not_destroyed_by) {
   number_of_thread = 1;
   std::exception_ptr mine = std::make_exception_ptr(shared_failure());
@@ -1031,12 +938,6 @@ constexpr test_case cases[] = {
     {"exchanges_that_acquire_nothing",
      [] { return locks_by_exchange(2, std::memory_order_release, std::memory_order_release); }},
     {"exchanges_as_fences", [] { return fences_by_exchange(); }},
-    {"crosses_by_a_closure", crosses_by_a_closure},
-    {"crosses_by_a_function", crosses_by_a_function},
-    {"crosses_by_a_queue", crosses_by_a_queue},
-    {"queues_for_a_lock", [] { return queues_for_a_lock(true); }},
-    {"queues_for_a_lock_too_early", [] { return queues_for_a_lock(false); }},
-    {"keeps_a_promise", [] { return keeps_a_promise(); }},
     {"shares_an_exception", [] { return shares_an_exception(0); }},
     {"shared_exception_is_not_destroyed_by_main", [] { return shares_an_exception(1); }},
     {"shared_exception_is_not_destroyed_by_another", [] { return shares_an_exception(2); }},
@@ -1091,6 +992,8 @@ constexpr test_case cases[] = {
 
 int main(int count, char** arguments) {
   for (const test_case& each : cases)
+    if (count == 2 && each.name == arguments[1]) return each.run();
+  for (const test_case& each : cases_of_frames())
     if (count == 2 && each.name == arguments[1]) return each.run();
   return 2;
 }

@@ -28,6 +28,7 @@ void link_memory::reset() {
   replaced_used_ = 0;
   storing_.size_bytes = 0;
   seen_at_ = nullptr;
+  hasty_.reset();
 }
 
 void link_memory::begins(lane& fresh, const lane* by) {
@@ -44,7 +45,10 @@ void link_memory::begins(lane& fresh, const lane* by) {
     if (kernel >= kernels_.size()) kernels_.resize(kernel + size_t{1}, {.at_ns = link_.now_ns()});
   }
   // Starting a thread is more than a store to the processor: its buffers are empty by then.
-  if (by != nullptr) link_.fence(by->id);
+  if (by != nullptr) {
+    link_.fence(by->id);
+    drained(*by);
+  }
   link_.see_present(fresh.id);
 }
 
@@ -117,12 +121,34 @@ void link_memory::arrived(const store_under_way& what, bool changed) {
     }
   }
   if (core_.explains()) core_.store_arrived(what.step, what.where.size_bytes);
+  // Stores leave a processor in order.
+  drained(*lanes_[what.thread]);
   if (changed) arrivals_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes, what.step);
   note_forgotten();
 }
 
 void link_memory::note_forgotten() {
   if (notes_ != nullptr && link_.has_forgotten()) notes_->forgot = true;
+}
+
+void link_memory::before_hasty_store(lane& self, const operation& how) {
+  look_at_hasty(self, how, false);
+  std::vector<piece> before;
+  if (notes_ != nullptr && self.is_on_host())
+    link_.each_kept_back(self.id, [&](const piece& where) { before.push_back(where); });
+  link_.fence(self.id);
+  if (notes_ == nullptr || !self.is_on_host()) return;
+  for (const piece& where : before) hasty_.stored(self.id, where.address, where.size_bytes);
+  hasty_.stored(self.id, how.address, how.size_bytes);
+}
+
+void link_memory::look_at_hasty(const lane& self, const operation& how, bool loads) {
+  if (notes_ == nullptr || hasty_.empty()) return;
+  if (hasty_.may_miss(self.id, how.address, how.size_bytes))
+    notes_->untold =
+        "a store to a variable in a thread's frame, or on the C++ heap, takes effect at once; a processor may keep it "
+        "back behind a load (have the variable elsewhere)";
+  if (loads) hasty_.loads(self.id);
 }
 
 // -- atomic accesses ---------------------------------------------------------------------------------------------------------------
@@ -149,6 +175,7 @@ transport::access link_memory::access_of(const operation& how) const {
 
 uint64_t link_memory::load(lane& self, const operation& how) {
   asking_ = &self;
+  look_at_hasty(self, how, true);
   if (covers(how.address)) {
     const uint64_t value = ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
     note_forgotten();
@@ -163,15 +190,21 @@ uint64_t link_memory::load(lane& self, const operation& how) {
 
 void link_memory::store(lane& self, const operation& how, uint64_t value) {
   asking_ = &self;
-  if (covers(how.address))
-    return ordered_store(link_, self.id, access_of(how), value, {.order = how.order, .reach = how.reach});
-  link_.fence(self.id);
-  link_.publish(self.id);
-  std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+  if (covers(how.address)) {
+    look_at_hasty(self, how, false);
+    ordered_store(link_, self.id, access_of(how), value, {.order = how.order, .reach = how.reach});
+  } else {
+    before_hasty_store(self, how);
+    link_.publish(self.id);
+    std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+  }
+  if (how.order == memory_order::seq_cst) drained(self);
 }
 
 uint64_t link_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
   asking_ = &self;
+  look_at_hasty(self, how, false);
+  drained(self);
   if (!covers(how.address)) {
     link_.fence(self.id);
     link_.publish(self.id);
@@ -205,6 +238,7 @@ uint64_t link_memory::read_modify_write(lane& self, const operation& how, const 
 void link_memory::fence(lane& self, const operation& how) {
   asking_ = &self;
   ordered_fence(link_, self.id, {.order = how.order, .reach = how.reach});
+  if (how.order == memory_order::seq_cst) drained(self);
 }
 
 void link_memory::store_fence(lane& self, const operation&) {
@@ -232,6 +266,7 @@ void link_memory::put_back() {
 
 void link_memory::before_plain_load(lane& self, const operation& how) {
   asking_ = &self;
+  look_at_hasty(self, how, true);
   seen_at_ = nullptr;
   if (!covers(how.address)) return;
   const transport::access what = access_of(how);
@@ -255,7 +290,8 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   asking_ = &self;
   // One that is assumed to release.
   if (releases(how.order)) ordered_fence(link_, self.id, {.order = memory_order::release, .reach = how.reach});
-  if (!covers(how.address)) return link_.fence(self.id);
+  if (!covers(how.address)) return before_hasty_store(self, how);
+  look_at_hasty(self, how, false);
   const transport::access what = access_of(how);
   if (!self.is_on_host() && what.on_device) {
     if (core_.explains()) core_.store_arrived(what.step, how.size_bytes);
@@ -318,18 +354,21 @@ void link_memory::order(const lane& first, lane& then) {
   asking_ = &then;
   if (!first.is_on_host() && !then.is_on_host()) return link_.hand_on(first.id, then.id);
   link_.finish(first.id, then.id);
+  drained(first);
   link_.see_present(then.id);
 }
 
 // What is under way is waited for by lanes that acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
 // hurry the others of their kernel.
 void link_memory::release_object(lane& self, const void* object) {
+  drained(self);
   releasers& known = releasers_[object];
   (self.is_on_host() ? known.host : known.device) = self.id;
 }
 
 void link_memory::acquire_object(lane& self, const void* object) {
   asking_ = &self;
+  drained(self);
   if (self.is_on_host()) link_.fence(self.id);
   if (const auto found = releasers_.find(object); found != releasers_.end()) {
     const auto [host, device] = found->second;
@@ -343,42 +382,6 @@ void link_memory::acquire_object(lane& self, const void* object) {
 
 void link_memory::released(lane&, const void* address, size_t size_bytes) {
   if (address != nullptr) link_.forget(address, size_bytes);
-}
-
-bool link_memory::tell(state_reader& to, const still_to_come& others) {
-  if (!link_.tell(to, others.lanes)) return false;
-  to.fact(lull_turns_);
-  to.fact(quiet_turns_);
-  std::vector<std::pair<const void*, releasers>> released(releasers_.begin(), releasers_.end());
-  std::sort(released.begin(), released.end(),
-            [](const auto& one, const auto& other) { return one.first < other.first; });
-  for (const auto& [object, by] : released) {
-    to.fact(reinterpret_cast<uintptr_t>(object));
-    to.fact(uint64_t{by.host} << 32 | by.device);
-  }
-  // Within an access: memory does not hold the newest values.
-  for (size_t n = 0; n < replaced_used_; ++n) {
-    to.fact(reinterpret_cast<uintptr_t>(replaced_[n].address));
-    for (const std::byte each : replaced_[n].newest) to.fact(static_cast<uint64_t>(each));
-  }
-  if (storing_.size_bytes != 0)
-    for (const std::byte each : own_) to.fact(static_cast<uint64_t>(each));
-  return to.fact(released.size() << 32 | replaced_used_);
-}
-
-std::string link_memory::overtakings() const {
-  std::string text;
-  for (const overtaking& one : link_.overtakings()) {
-    text +=
-        "  " + core_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
-        core_.describe_step(one.overtaker.step) + ": " +
-        (lanes_[one.overtaken.thread]->is_on_host()
-             ? settings_.host_relaxed_ordering
-                   ? "relaxed ordering is on for what the host posts (link.hostro)\n"
-                   : "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
-             : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
-  }
-  return text;
 }
 
 }  // namespace heddle::sim

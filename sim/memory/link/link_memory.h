@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/link/hasty_stores.h>
 #include <heddle/sim/memory/link/orders.h>
 #include <heddle/sim/memory/link/transport.h>
 #include <heddle/sim/settings/link.h>
@@ -72,6 +73,13 @@ class link_memory final : public late_memory, private transport::surroundings {
   void arrived(const store_under_way& what, bool changed) override;
 
   void note_forgotten();
+  /// A store to memory that is immediate: what the lane has stored before comes first.
+  void before_hasty_store(lane& self, const operation& how);
+  /// In a search: whether the lane's access may miss a store that was made at once.
+  void look_at_hasty(const lane& self, const operation& how, bool loads);
+  void drained(const lane& self) {
+    if (notes_ != nullptr) hasty_.drained(self.id);
+  }
   bool covers(const void* address) const;
   bool is_on_device(const void* address) const;
   transport::access access_of(const operation& how) const;
@@ -106,6 +114,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   std::vector<std::byte> seen_;  ///< what the last window showed
   const void* seen_at_ = nullptr;
   std::vector<std::byte> scratch_;
+  hasty_stores hasty_;  ///< in a search
   search_notes* notes_ = nullptr;
 };
 

@@ -22,6 +22,7 @@ operation half_of(const operation& how, bool high) {
 // A device waits for the answer: what it finds is what memory holds then.
 wide_value link_memory::load_wide(lane& self, const operation& how) {
   asking_ = &self;
+  look_at_hasty(self, how, true);
   wide_value value;
   const ordering order = {.order = how.order, .reach = how.reach};
   if (!covers(how.address)) {
@@ -41,11 +42,13 @@ void link_memory::store_wide(lane& self, const operation& how, wide_value value)
   asking_ = &self;
   const ordering order = {.order = how.order, .reach = how.reach};
   if (!covers(how.address)) {
-    link_.fence(self.id);
+    before_hasty_store(self, how);
     link_.publish(self.id);
     std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
+    if (order.is_total()) drained(self);
     return;
   }
+  look_at_hasty(self, how, false);
   if (!self.is_on_host() && order.releases()) {
     if (order.is_system()) link_.fence(self.id);
     link_.publish(self.id);
@@ -57,6 +60,8 @@ void link_memory::store_wide(lane& self, const operation& how, wide_value value)
 
 wide_value link_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
   asking_ = &self;
+  look_at_hasty(self, how, false);
+  drained(self);
   if (!covers(how.address)) {
     link_.fence(self.id);
     link_.publish(self.id);

@@ -150,6 +150,12 @@ class transport {
   /// How long something takes that takes this long at least; 0 when latency is not simulated.
   uint64_t delay_of(uint32_t thread, uint32_t nominal_ns);
   bool empty() const { return under_way_ == 0; }
+  /// Calls it for each store that a host thread's processor keeps back.
+  template <typename Each>
+  void each_kept_back(uint32_t thread, const Each& each) const {
+    for (const store_under_way& one : threads_[thread].buffer) each(one.where);
+    for (const store_under_way& one : threads_[thread].combining) each(one.where);
+  }
 
   /// What the thread would read here if all that it (a device thread: its device) has stored had arrived.
   void read_own(uint32_t thread, const access& what, std::byte* into) const;
@@ -204,7 +210,6 @@ class transport {
   bool passes(packet_kind behind, packet_kind ahead, bool from_device) const {
     return may_pass({behind, from_device}, {ahead, from_device}, settings_);
   }
-  void tell_stores(state_reader& to, const std::vector<store_under_way>& stores) const;
   void tell_device(state_reader& to, uint32_t number, std::span<const uint32_t> live) const;
 
   bool is_latency_on() const { return settings_.latency != latency_model::off; }

@@ -18,6 +18,22 @@ uint64_t versions_up_to(std::span<const value_history::version> past, uint64_t m
                                              [&](const value_history::version& each) { return each.until <= moment; }));
 }
 
+// From so many turns on nothing is as old as that in any run that never repeats a state.
+constexpr uint32_t unbounded = 1000000;
+
+/// `turns`: so far; null where the age of a store does not count.
+void tell_stores(state_reader& to, const std::vector<store_under_way>& stores, const uint64_t* turns) {
+  to.fact(stores.size());
+  for (const store_under_way& what : stores) {
+    to.fact(reinterpret_cast<uintptr_t>(what.where.address));
+    to.fact(what.value);
+    to.fact(uint64_t{what.where.size_bytes} << 40 | uint64_t{what.half != 0} << 33 | uint64_t{what.to_device} << 32 |
+            what.thread);
+    to.fact(uint64_t{what.device} << 32 | what.blockers);
+    if (turns != nullptr) to.fact(*turns - what.turn);
+  }
+}
+
 }  // namespace
 
 void transport::forget(const void* address, size_t size_bytes) {
@@ -51,28 +67,15 @@ uint64_t transport::delay_of(uint32_t thread, uint32_t nominal_ns) {
 // in the numbers alone can do the same. What no thread can read any more is left out.
 bool transport::tell(state_reader& to, std::span<const uint32_t> live) const {
   if (is_latency_on()) return false;
+  const uint64_t* const turns = settings_.oldest_turns < unbounded ? &turns_ : nullptr;
   for (const thread_state& state : threads_) {
-    tell_stores(to, state.buffer);
-    tell_stores(to, state.combining);
+    tell_stores(to, state.buffer, turns);
+    tell_stores(to, state.combining, turns);
     for (const store_under_way& what : state.combining) to.fact(state.fences - what.fences);
     for (const store_under_way& what : state.buffer) to.fact(state.fences - what.fences);
   }
   for (uint32_t device = 0; device < devices_.size(); ++device) tell_device(to, device, live);
   return to.fact(under_way_);
-}
-
-void transport::tell_stores(state_reader& to, const std::vector<store_under_way>& stores) const {
-  to.fact(stores.size());
-  for (const store_under_way& what : stores) {
-    to.fact(reinterpret_cast<uintptr_t>(what.where.address));
-    to.fact(what.value);
-    to.fact(uint64_t{what.where.size_bytes} << 40 | uint64_t{what.half != 0} << 33 | uint64_t{what.to_device} << 32 |
-            what.thread);
-    to.fact(uint64_t{what.device} << 32 | what.blockers);
-    // From so many turns on nothing is as old as that in any run that never repeats a state.
-    constexpr uint32_t unbounded = 1000000;
-    if (settings_.oldest_turns < unbounded) to.fact(turns_ - what.turn);
-  }
 }
 
 void transport::tell_device(state_reader& to, uint32_t number, std::span<const uint32_t> live) const {
@@ -118,8 +121,9 @@ void transport::tell_device(state_reader& to, uint32_t number, std::span<const u
   }
   to.fact(rank_of_number(device.published_answers));
   to.fact(rank_of_event(device.published_events) << 32 | rank_of_event(device.binding));
-  tell_stores(to, device.posted);
-  tell_stores(to, device.requests);
+  const uint64_t* const turns = settings_.oldest_turns < unbounded ? &turns_ : nullptr;
+  tell_stores(to, device.posted, turns);
+  tell_stores(to, device.requests, turns);
   uint64_t epochs = 0;
   for (size_t n = 0; n < device.requests.size(); ++n) {
     if (n > 0 && device.requests[n].epoch != device.requests[n - 1].epoch) ++epochs;

@@ -68,6 +68,7 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
   const access_record& earlier = race.earlier;
   const lane& other = core_.threads.lanes[earlier.lane];
   const std::string kind = race.under_way  ? "a copy that is under way"
+                           : earlier.given ? "what was stored there before the address was given"
                            : earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
                                            : (earlier.writes ? "an atomic store" : "an atomic load");
   std::string where;
@@ -266,9 +267,10 @@ std::optional<run_record::race> race_log::steps() const {
 std::string race_log::accesses_of(const finding& of) const {
   const std::string first = name_of(core_.threads.lanes[of.earlier.lane]);
   const std::string second = name_of(*of.second);
-  std::string text = "first access:\n  " + core_.describe_step(of.earlier.step) +
-                     "\nsecond access, not ordered after it:\n  " + core_.describe_step(of.second_step) +
-                     "\nmissing edge: ";
+  std::string text =
+      "first access:\n  " + core_.describe_step(of.earlier.step) +
+      (of.earlier.given ? "\n  gives the address; what " + first + " stored there before comes no later" : "") +
+      "\nsecond access, not ordered after it:\n  " + core_.describe_step(of.second_step) + "\nmissing edge: ";
   if (!of.missing) {
     if (of.under_way)
       return text +

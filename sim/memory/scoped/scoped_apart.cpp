@@ -41,6 +41,7 @@ class scoped_memory::apart_form : common_knowledge {
       elsewhere.add(made.key());
     }
     elsewhere.tell(to);
+    add_given();
     add_ends();
     tell_known_ends(to);
     return true;
@@ -62,7 +63,7 @@ class scoped_memory::apart_form : common_knowledge {
   /// What a name begins with.
   struct kind {
     static constexpr uint64_t lane = 1, total = 2, object = 3, host_fences = 4, fence = 5, pending = 6, release = 7;
-    static constexpr uint64_t store = 8, before = 9, access = 10, end = 11;
+    static constexpr uint64_t store = 8, before = 9, access = 10, end = 11, given = 12;
   };
 
   static uint64_t name_of(std::initializer_list<uint64_t> parts) {
@@ -163,12 +164,23 @@ class scoped_memory::apart_form : common_knowledge {
     each_access(in, [&](const access_record& one) {
       if (epoch_ordered(one.lane, one.epoch)) return;
       into_.add_fact(name_of({kind::access, reinterpret_cast<uintptr_t>(in.address), one.lane,
-                              uint64_t{one.vector_of} << 8 | one.mask, one.reach, one.plain, one.writes}),
+                              uint64_t{one.vector_of} << 8 | one.mask, one.reach, one.plain, one.writes, one.given}),
                      false);
       for (size_t by = 0; by < knowers_.size(); ++by)
         if (knowers_[by].lane == one.lane || knowers_[by].knows(*knowers_[by].ordered, one.lane, one.epoch))
           into_.know(by);
     });
+  }
+
+  void add_given() {
+    for (const scoped::given_frames& each : of_.locations_.given()) {
+      const access_record& one = each.stored;
+      if (epoch_ordered(one.lane, one.epoch)) continue;
+      into_.add_fact(name_of({kind::given, reinterpret_cast<uintptr_t>(each.low), one.lane}), false);
+      for (size_t by = 0; by < knowers_.size(); ++by)
+        if (knowers_[by].lane == one.lane || knowers_[by].knows(*knowers_[by].ordered, one.lane, one.epoch))
+          into_.know(by);
+    }
   }
 
   // As knows_end_of(), which lanes may still come to.

@@ -35,6 +35,7 @@ void locations::reset() {
   if (!elsewhere_.empty()) elsewhere_.clear();
   for (size_t n = 0; n < rows_used_; ++n) rows_[n]->stored.releases = {};
   rows_used_ = 0;
+  given_.clear();
 }
 
 // The first access to it, or one outside of the heap.
@@ -71,6 +72,11 @@ granule* locations::new_granule(std::byte* address) {
   fresh.serial = fresh.newest = ++serials_;
   fresh.base = read_granule(address);
   fresh.has_unordered = false;
+  for (const given_frames& each : given_)
+    if (each.holds(address)) [[unlikely]] {
+      fresh.accesses.plain_writes.push_back(each.stored);
+      ++fresh.accesses.plain_changes;
+    }
   return &fresh;
 }
 
@@ -110,6 +116,8 @@ void locations::begin_anew(const void* address, size_t size_bytes) {
 size_t locations::row_at(const std::byte* address, size_t most) const {
   if (most == 0) return 0;
   if (!core_.map.heap.contains(address)) {
+    // What was stored in frames before, each granule has.
+    if (!given_.empty() && core_.map.is_on_host_stack(address)) return 0;
     for (size_t n = 0; n < most && !elsewhere_.empty(); ++n)
       if (elsewhere_.contains(reinterpret_cast<uintptr_t>(address + n * granule_bytes))) return n;
     return most;

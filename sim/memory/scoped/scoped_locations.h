@@ -68,6 +68,15 @@ struct row_access {
   uint64_t before_at(size_t index) const { return before[before.size() == 1 ? 0 : index]; }
 };
 
+/// Bytes of a host thread's frames that it has given to others, from an aligned address on. `stored` stands for what it has stored there before, of
+/// which nothing was told.
+struct given_frames {
+  const std::byte* low = nullptr;
+  const std::byte* end = nullptr;
+  access_record stored;
+  bool holds(const std::byte* address) const { return low <= address && address < end; }
+};
+
 /// Keeps its memory from one run to the next.
 class locations {
  public:
@@ -98,6 +107,10 @@ class locations {
   bool are_ordered(const void* address, size_t size_bytes) const;
   /// A lane has stored to these bytes behind all that was done to them, and all that comes later comes behind that: no lane finds older values.
   void begin_anew(const void* address, size_t size_bytes);
+
+  /// What lies there no lane has accessed yet, as far as is known here.
+  void give_frames(const given_frames& given) { given_.push_back(given); }
+  const std::vector<given_frames>& given() const { return given_; }
 
   // -- rows of granules that are stored to together
 
@@ -211,6 +224,7 @@ class locations {
   std::vector<std::unique_ptr<row_access>>
       rows_;  ///< in the order in which they were made; behind them, those to be used again
   size_t rows_used_ = 0;
+  std::vector<given_frames> given_;
   uint64_t alone_stores_ = 0;  ///< of all runs
   uint64_t serials_ = 0;
 };

@@ -53,7 +53,21 @@ void scoped_memory::let_arrive(lane&) {}
 bool scoped_memory::all_arrives(lane&) { return false; }
 
 // Memory of the heap is never handed out twice in a run, and other memory that comes and goes is not looked after here.
-void scoped_memory::released(lane&, const void*, size_t) {}
+void scoped_memory::gives_frames(const lane& self, const std::byte* low, const std::byte* end) {
+  const lane_facts& mine = scoped::facts(self);
+  // A plain store is looked at when the thread comes in again.
+  const uint64_t step = self.came_in != nullptr ? mine.store_step : core_.history.this_step();
+  locations_.give_frames({.low = low,
+                          .end = end,
+                          .stored = {.lane = self.id,
+                                     .epoch = mine.epoch,
+                                     .step = step,
+                                     .mask = 0xff,
+                                     .plain = true,
+                                     .writes = true,
+                                     .given = true,
+                                     .place = low_half(self.pending.place)}});
+}
 
 void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = scoped::facts(self);

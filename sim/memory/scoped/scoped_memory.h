@@ -61,12 +61,12 @@ class scoped_memory final : public late_memory {
   bool is_part_of_store(lane& self, const operation& how, const lane& by) override;
   [[gnu::hot]] void release_object(lane& self, const void* object) override { known_.release_object(self, object); }
   [[gnu::hot]] void acquire_object(lane& self, const void* object) override { known_.acquire_object(self, object); }
-  void released(lane& self, const void* address, size_t size_bytes) override;
 
   bool tell(state_reader& to, const still_to_come& others) override;
   bool tell_apart(state_reader& to, const still_to_come& others, known_facts& known) override;
   bool finds_nothing_new(const lane& self) override;
   bool is_quiet(const lane& self) override;
+  void gives_frames(const lane& self, const std::byte* low, const std::byte* end) override;
   void note_freed(const lane& self, const void* address, size_t size_bytes) override;
   bool is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const override;
   void take_notes(search_notes* into) override;

@@ -60,6 +60,9 @@ race_log::reason race_check::reason_of(const access& made, const access_record& 
 
 void race_check::report(const access& made, const access_record& earlier, bool writes) {
   const auto& [self, mine, at, how, plain] = made;
+  // Whether there was such a store, a search finds out.
+  if (earlier.given && notes_ != nullptr)
+    return core_.frames.want_seen(core_.threads.lanes[earlier.lane], at.in->address);
   race_log::reason why = reason_of(made, earlier, writes);
   // Another lane of the wave may know what this one does not.
   if (why.missing == nullptr && why.weight != race_weight::scope && !self.is_host())

@@ -65,6 +65,7 @@ class scoped_memory::normal_form : common_knowledge {
 
   void visit(state_reader* to) {
     for (const uint32_t lane : lanes_) visit_lane(to, lane);
+    visit_given(to);
     key_sum all;
     for (size_t n = 0; n < of_.locations_.count(); ++n) {
       maker made;
@@ -85,6 +86,19 @@ class scoped_memory::normal_form : common_knowledge {
     maker fences;
     entries(&fences, of_.known_.host_fences());
     tell_key(*to, fences);
+  }
+
+  /// Frames of which not all lanes know that what their owner stored there comes before.
+  void visit_given(state_reader* to) {
+    maker told;
+    for (const scoped::given_frames& each : of_.locations_.given()) {
+      if (epoch_known(each.stored.lane, each.stored.epoch)) continue;
+      epoch(to == nullptr ? nullptr : &told, each.stored.lane, each.stored.epoch);
+      if (to == nullptr) continue;
+      told.add(reinterpret_cast<uintptr_t>(each.low));
+      told.add(reinterpret_cast<uintptr_t>(each.end));
+    }
+    if (to != nullptr) tell_key(*to, told);
   }
 
   static void tell_key(state_reader& to, const maker& made) {
@@ -207,7 +221,7 @@ class scoped_memory::normal_form : common_knowledge {
       maker made;
       epoch(to == nullptr ? nullptr : &made, one.lane, one.epoch);
       made.add(uint64_t{one.vector_of} << 24 | uint64_t{one.mask} << 16 | uint64_t{one.reach} << 8 |
-               (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u));
+               (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u) | (one.given ? 4u : 0u));
       all.add(made.key());
     });
     if (to != nullptr) all.tell(*to);

@@ -83,6 +83,9 @@ class timed_memory final : public late_memory, public load_times {
   bool is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const override {
     return inner_->is_accessed_beside(self, address, size_bytes);
   }
+  void gives_frames(const lane& self, const std::byte* low, const std::byte* end) override {
+    inner_->gives_frames(self, low, end);
+  }
   void take_notes(search_notes* into) override { inner_->take_notes(into); }
   std::string overtakings() const override { return inner_->overtakings(); }
 

@@ -27,6 +27,7 @@ std::string because(int error) { return std::string(": ") + std::strerror(error)
 json to_json(const search_stage& stage) {
   return {{"behind_weighed", stage.behind_weighed},
           {"with_points", stage.with_points},
+          {"with_frames", stage.with_frames},
           {"weighed_complete", stage.weighed_complete},
           {"states", stage.states},
           {"transitions", stage.transitions},
@@ -40,6 +41,7 @@ json to_json(const search_stage& stage) {
 search_stage stage_of(const json& told) {
   search_stage made = {.behind_weighed = told.at("behind_weighed"),
                        .with_points = told.at("with_points"),
+                       .with_frames = told.at("with_frames"),
                        .weighed_complete = told.at("weighed_complete"),
                        .states = told.at("states"),
                        .transitions = told.at("transitions"),

@@ -21,6 +21,7 @@ namespace heddle::tools {
 struct search_stage {
   bool behind_weighed = false;  ///< with races=weigh: the one that looks for races
   bool with_points = false;     ///< with plain accesses as points
+  uint64_t with_frames = 0;     ///< with so many bytes of the frames of host threads watched from the beginning
   // Of the search before that one, where it is behind one.
   bool weighed_complete = false;
   uint64_t states = 0, transitions = 0, executions = 0, runs = 0, depth_max = 0;

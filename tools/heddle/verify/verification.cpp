@@ -124,15 +124,39 @@ verification search_once(const scenario& tested, const parameters& settings, con
 
 namespace {
 
-verification search_with_points(const scenario& tested, const parameters& settings, const verify_options& options) {
-  parameters widened = without_bounds(settings, options.assignments);
-  verification made = search_once(tested, widened, options);
+bool is_to_stop(const verify_options& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
+/// Notes in the stage what the search has lacked; false where it has lacked nothing.
+bool lacks(search_stage& stage, const sim::search_result& made, const verify_options& options) {
+  if (made.wants_frames > stage.with_frames) {
+    stage.with_frames = made.wants_frames;
+    return true;
+  }
   const bool points_are_given = std::any_of(options.assignments.begin(), options.assignments.end(),
                                             [](const std::string& each) { return each.starts_with("points="); });
-  const bool stopped = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
-  if (!made.search.wants_points || made.found || points_are_given || stopped) return made;
-  widened.set("points=all");
-  return search_once(tested, widened, options);
+  if (!made.wants_points || stage.with_points || points_are_given) return false;
+  stage.with_points = true;
+  return true;
+}
+
+void widen(parameters& settings, const search_stage& stage) {
+  if (stage.with_points) settings.set("points=all");
+  if (stage.with_frames != 0) settings.set("host_frames=" + std::to_string(stage.with_frames));
+}
+
+/// Begins again for as long as a search lacks something.
+verification search_wide_enough(const scenario& tested, const parameters& settings, const verify_options& options) {
+  search_stage stage;
+  for (verify_options left = options;;) {
+    parameters widened = without_bounds(settings, options.assignments);
+    widen(widened, stage);
+    verification made = search_once(tested, widened, left);
+    if (made.found || is_to_stop(options) || !lacks(stage, made.search, options)) return made;
+    constexpr double least_seconds = 0.001;  // 0 is no bound
+    if (left.seconds_max > 0) left.seconds_max = std::max(left.seconds_max - made.search.seconds, least_seconds);
+  }
 }
 
 }  // namespace
@@ -143,6 +167,7 @@ namespace {
 search_stage stage_behind(const sim::search_result& weighed) {
   search_stage made = {.behind_weighed = true,
                        .with_points = false,
+                       .with_frames = 0,
                        .weighed_complete = weighed.complete,
                        .states = weighed.states,
                        .transitions = weighed.transitions,
@@ -176,23 +201,17 @@ verification search_stage_of(const scenario& tested, const parameters& settings,
   parameters widened = settings;
   if (weighs && stage.behind_weighed) widened.set("races=end");
   widened = without_bounds(widened, options.assignments);
-  if (stage.with_points) widened.set("points=all");
+  widen(widened, stage);
   verification made = search_once(tested, widened, options);
   if (weighs && stage.behind_weighed && !made.found) made.settings = settings;
   if (made.found || made.search.cut || !made.search.not_gone_on.empty()) return made;
-  const bool points_are_given = std::any_of(options.assignments.begin(), options.assignments.end(),
-                                            [](const std::string& each) { return each.starts_with("points="); });
-  if (made.search.wants_points && !stage.with_points && !points_are_given) {
-    stage.with_points = true;
-  } else if (weighs && !stage.behind_weighed) {
+  if (!lacks(stage, made.search, options)) {
+    if (!weighs || stage.behind_weighed) return made;
     stage = stage_behind(made.search);
-  } else {
-    return made;
   }
   options.saved->goes_on = false;
   // Where it is to stop, the next one only is written down.
-  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed))
-    return search_stage_of(tested, settings, options);
+  if (is_to_stop(options)) return search_stage_of(tested, settings, options);
   made.next_stage = true;
   return made;
 }
@@ -206,10 +225,10 @@ verification verify_all_runs(const scenario& tested, const parameters& settings,
     if (options.saved->stage.behind_weighed) add_weighed(made.search, options.saved->stage);
     return made;
   }
-  if (!settings.has("races") || settings.text("races") != "weigh") return search_with_points(tested, settings, options);
-  verification weighed = search_with_points(tested, settings, options);
+  if (!settings.has("races") || settings.text("races") != "weigh") return search_wide_enough(tested, settings, options);
+  verification weighed = search_wide_enough(tested, settings, options);
   if (weighed.found) return weighed;
-  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) {
+  if (is_to_stop(options)) {
     // However far it has come: of races nothing is known.
     weighed.search.complete = false;
     weighed.search.left_out = sim::search_was_stopped;
@@ -217,7 +236,7 @@ verification verify_all_runs(const scenario& tested, const parameters& settings,
   }
   parameters ends = settings;
   ends.set("races=end");
-  verification made = search_with_points(tested, ends, options);
+  verification made = search_wide_enough(tested, ends, options);
   add_weighed(made.search, stage_behind(weighed.search));
   if (!made.found) made.settings = settings;
   return made;
