@@ -85,29 +85,30 @@ inline bool has_device(int number) {
                                                   use(97, MaxSharedMemoryPerBlockOptin,                                \
                                                       MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,                               \
                                                       ::heddle::compat::shared_bytes_of_block_by_choice)               \
-                                                      use(99, HostRegisterSupported, HOST_REGISTER_SUPPORTED, 1)       \
-                                                          use(102, VirtualMemoryManagementSupported,                   \
-                                                              VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,                     \
-                                                              0) use(106, MaxBlocksPerMultiprocessor,                  \
-                                                                     MAX_BLOCKS_PER_MULTIPROCESSOR,                    \
-                                                                     ::heddle::compat::most_blocks_of_multiprocessor)  \
-                                                              use(107, GenericCompressionSupported,                    \
-                                                                  GENERIC_COMPRESSION_SUPPORTED,                       \
-                                                                  0) use(108, MaxPersistingL2CacheSize,                \
-                                                                         MAX_PERSISTING_L2_CACHE_SIZE,                 \
-                                                                         0) use(109, MaxAccessPolicyWindowSize,        \
-                                                                                MAX_ACCESS_POLICY_WINDOW_SIZE, 0)      \
-                                                                  use(111, ReservedSharedMemoryPerBlock,               \
-                                                                      RESERVED_SHARED_MEMORY_PER_BLOCK,                \
-                                                                      1024) use(115, MemoryPoolsSupported,             \
-                                                                                MEMORY_POOLS_SUPPORTED,                \
-                                                                                1) use(116, GPUDirectRDMASupported,    \
-                                                                                       GPU_DIRECT_RDMA_SUPPORTED, 0)   \
-                                                                      use(120, ClusterLaunch, CLUSTER_LAUNCH, 1)       \
-                                                                          use(122, DeferredMappingCudaArraySupported,  \
-                                                                              DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,   \
-                                                                              0) use(132, MulticastSupported,          \
-                                                                                     MULTICAST_SUPPORTED, 0)
+                                                      use(99, HostRegisterSupported, HOST_REGISTER_SUPPORTED, 1) use(  \
+                                                          102, VirtualMemoryManagementSupported,                       \
+                                                          VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,                         \
+                                                          0) use(106, MaxBlocksPerMultiprocessor,                      \
+                                                                 MAX_BLOCKS_PER_MULTIPROCESSOR,                        \
+                                                                 ::heddle::compat::most_blocks_of_multiprocessor)      \
+                                                          use(107, GenericCompressionSupported,                        \
+                                                              GENERIC_COMPRESSION_SUPPORTED,                           \
+                                                              0) use(108, MaxPersistingL2CacheSize,                    \
+                                                                     MAX_PERSISTING_L2_CACHE_SIZE,                     \
+                                                                     0) use(109, MaxAccessPolicyWindowSize,            \
+                                                                            MAX_ACCESS_POLICY_WINDOW_SIZE,             \
+                                                                            0) use(111, ReservedSharedMemoryPerBlock,  \
+                                                                                   RESERVED_SHARED_MEMORY_PER_BLOCK,   \
+                                                                                   1024)                               \
+                                                              use(115, MemoryPoolsSupported, MEMORY_POOLS_SUPPORTED,   \
+                                                                  1) use(116, GPUDirectRDMASupported,                  \
+                                                                         GPU_DIRECT_RDMA_SUPPORTED,                    \
+                                                                         0) use(120, ClusterLaunch, CLUSTER_LAUNCH, 1) \
+                                                                  use(122, DeferredMappingCudaArraySupported,          \
+                                                                      DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, 0)        \
+                                                                      use(124, DmaBufSupported, DMA_BUF_SUPPORTED, 0)  \
+                                                                          use(132, MulticastSupported,                 \
+                                                                              MULTICAST_SUPPORTED, 0)
 
 namespace heddle::compat {
 

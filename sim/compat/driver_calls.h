@@ -136,6 +136,7 @@ inline CUresult cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stre
   void* made = nullptr;
   heddle::compat::allocate_in_stream(&made, bytes, heddle::compat::memory_place::device_alone, "cuMemAllocAsync",
                                      stream);
+  heddle::compat::note_allocated(heddle::compat::pool_of(heddle::sim::runtime::current_device()), made, bytes);
   *memory = reinterpret_cast<uintptr_t>(made);
   return CUDA_SUCCESS;
 }
@@ -169,7 +170,9 @@ inline CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t coun
   return cuMemcpyHtoDAsync(to, staged, count * sizeof value, stream);
 }
 inline CUresult cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count) {
-  return cuMemsetD32Async(to, value, count, nullptr);
+  const CUresult done = cuMemsetD32Async(to, value, count, nullptr);
+  heddle::compat::complete(heddle::compat::memory_at(to));
+  return done;
 }
 inline CUresult cuMemHostRegister(void* memory, size_t bytes, unsigned int flags) {
   return static_cast<CUresult>(cudaHostRegister(memory, bytes, flags));

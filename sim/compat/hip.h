@@ -44,7 +44,7 @@ const char heddle_waves_have_one_counter = 1;
 }
 // Memory of an AMD GPU is mapped for the host.
 #define HEDDLE_GPU_LEAST_PRIORITY 1
-#define HEDDLE_GPU_MEMORY device
+#define HEDDLE_GPU_MEMORY device_mapped
 #define HEDDLE_COMPAT_FIRST_P2P_ATTRIBUTE 0
 #define HEDDLE_GPU_STAGES true
 #define HEDDLE_GPU_GREATEST_PRIORITY (-1)

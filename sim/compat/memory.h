@@ -51,6 +51,17 @@ inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream
   launch_body(sim::runtime::stream_fill(to, value, bytes), one_lane(stream));
 }
 
+/// Behind a call that has given the default stream a copy or a fill, and may return: not where the memory says otherwise. (CUDA Driver API,
+/// "cuPointerSetAttribute".)
+inline void complete(const void* to, const void* from = nullptr) {
+  if (sim::runtime::waits_for_copies(to) || sim::runtime::waits_for_copies(from))
+    sim::runtime::synchronize_stream(stream_number(nullptr));
+}
+inline void fill(void* to, int value, size_t bytes) {
+  fill_in_stream(to, value, bytes, nullptr);
+  complete(to);
+}
+
 // (CUDA Runtime API, "cudaPos", "cudaExtent", "cudaPitchedPtr".)
 struct memory_position {
   size_t x, y, z;
@@ -161,7 +172,10 @@ inline void copy(void* to, const void* from, size_t bytes, direction which, bool
   if (bytes == 0) return;
   check_direction(to, from, which);
   const bool to_device = sim::runtime::is_on_device(to);
-  if (to_device && sim::runtime::is_on_device(from)) return copy_between_devices(to, from, bytes);
+  if (to_device && sim::runtime::is_on_device(from)) {
+    copy_between_devices(to, from, bytes);
+    return complete(to, from);
+  }
   const uint32_t stream = stream_number(nullptr);
   sim::runtime::synchronize_stream(stream);
   if (!stages || !to_device || sim::runtime::is_allocated(from) || is_registered(from))
@@ -169,6 +183,7 @@ inline void copy(void* to, const void* from, size_t bytes, direction which, bool
   void* const staged = staging_buffer(bytes, stream);
   sim::runtime::copy(staged, from, bytes);
   sim::runtime::copy_in_stream(to, staged, bytes, stream);
+  complete(to);
 }
 
 }  // namespace heddle::compat

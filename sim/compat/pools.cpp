@@ -14,6 +14,7 @@ namespace heddle::compat {
 struct memory_pool {
   uint32_t device = 0;
   bool is_first = false;
+  uint32_t reach = 0;  ///< a bit for each other device that reaches its memory
   std::array<uint64_t, 8> attributes = {1, 1, 1, 0, 0, 0, 0, 0};
 };
 
@@ -100,8 +101,22 @@ uint64_t* attribute_of(memory_pool* pool, int number) {
   return place < pool->attributes.size() ? &pool->attributes[place] : nullptr;
 }
 
+void let_reach(memory_pool* pool, uint32_t device, bool may_reach) {
+  must_be_there(pool);
+  const uint32_t bit = 1U << device;
+  pool->reach = may_reach ? pool->reach | bit : pool->reach & ~bit;
+  for (const auto& [memory, of] : here().allocated)
+    if (of.from == pool) sim::runtime::let_reach(memory, pool->reach);
+}
+
+bool reaches(const memory_pool* pool, uint32_t device) {
+  must_be_there(pool);
+  return pool->device == device || (pool->reach >> device & 1) != 0;
+}
+
 void note_allocated(memory_pool* from, const void* memory, size_t bytes) {
   if (memory == nullptr) return;
+  sim::runtime::let_reach(memory, from->reach);
   here().allocated[memory] = {from, bytes};
   auto& counts = from->attributes;
   counts[used] += bytes;

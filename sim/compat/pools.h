@@ -25,6 +25,10 @@ uint64_t* attribute_of(memory_pool* pool, int number);
 inline constexpr int last_pool_flag = 3;
 inline constexpr int pool_threshold = 4;
 
+/// Whether the other device reaches the pool's memory from now on, be it allocated already. (CUDA Runtime API, "cudaMemPoolSetAccess".)
+void let_reach(memory_pool* pool, uint32_t device, bool may_reach);
+bool reaches(const memory_pool* pool, uint32_t device);
+
 void note_allocated(memory_pool* from, const void* memory, size_t bytes);
 /// Of any memory.
 void note_released(const void* memory);

@@ -203,7 +203,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memcpy)(void* to, const void* from, size_t
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset)(void* to, int value, size_t bytes) {
   if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureImplicit);
-  heddle::compat::fill_in_stream(to, value, bytes, nullptr);
+  heddle::compat::fill(to, value, bytes);
   return HEDDLE_GPU(Success);
 }
 template <typename T>

@@ -216,8 +216,15 @@ struct HEDDLE_GPU(MemAllocNodeParams) {
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemAllocNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
                                                             const HEDDLE_GPU(GraphNode_t) * after, size_t count,
                                                             HEDDLE_GPU(MemAllocNodeParams) * what) {
+  uint32_t reach = 0;
+  for (size_t n = 0; n < what->accessDescCount; ++n) {
+    if (!heddle::compat::has_device(what->accessDescs[n].location.id)) return HEDDLE_GPU(ErrorInvalidDevice);
+    if (what->accessDescs[n].flags != HEDDLE_GPU(MemAccessFlagsProtNone))
+      reach |= 1U << what->accessDescs[n].location.id;
+  }
   heddle::compat::allocate(&what->dptr, what->bytesize, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
                            HEDDLE_GPU_TEXT(GraphAddMemAllocNode));
+  heddle::sim::runtime::let_reach(what->dptr, reach);
   return HEDDLE_GPU(GraphAddEmptyNode)(node, graph, after, count);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemFreeNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,

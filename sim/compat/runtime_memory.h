@@ -36,7 +36,9 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset2DAsync)(void* to, size_t pitch, int
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset2D)(void* to, size_t pitch, int value, size_t width, size_t height) {
-  return HEDDLE_GPU(Memset2DAsync)(to, pitch, value, width, height);
+  const HEDDLE_GPU(Error_t) done = HEDDLE_GPU(Memset2DAsync)(to, pitch, value, width, height);
+  heddle::compat::complete(to);
+  return done;
 }
 
 /// Slices of rows, one behind the other.
@@ -77,7 +79,9 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset3DAsync)(HEDDLE_GPU(PitchedPtr) to, 
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset3D)(HEDDLE_GPU(PitchedPtr) to, int value, HEDDLE_GPU(Extent) extent) {
-  return HEDDLE_GPU(Memset3DAsync)(to, value, extent);
+  const HEDDLE_GPU(Error_t) done = HEDDLE_GPU(Memset3DAsync)(to, value, extent);
+  heddle::compat::complete(to.ptr);
+  return done;
 }
 
 // -- symbols, in streams

@@ -116,16 +116,22 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemPoolTrimTo)(HEDDLE_GPU(MemPool_t) pool,
   heddle::compat::trim_pool(pool, kept_bytes);
   return HEDDLE_GPU(Success);
 }
-/// Each device reaches all memory.
+/// The pool's own device reaches its memory whatever is said.
 inline HEDDLE_GPU(Error_t)
-    HEDDLE_GPU(MemPoolSetAccess)(HEDDLE_GPU(MemPool_t), const HEDDLE_GPU(MemAccessDesc) * all, size_t count) {
-  for (size_t n = 0; n < count; ++n)
+    HEDDLE_GPU(MemPoolSetAccess)(HEDDLE_GPU(MemPool_t) pool, const HEDDLE_GPU(MemAccessDesc) * all, size_t count) {
+  for (size_t n = 0; n < count; ++n) {
+    if (all[n].location.type != HEDDLE_GPU(MemLocationTypeDevice)) return HEDDLE_GPU(ErrorInvalidValue);
     if (!heddle::compat::has_device(all[n].location.id)) return HEDDLE_GPU(ErrorInvalidDevice);
+  }
+  for (size_t n = 0; n < count; ++n)
+    heddle::compat::let_reach(pool, static_cast<uint32_t>(all[n].location.id),
+                              all[n].flags != HEDDLE_GPU(MemAccessFlagsProtNone));
   return HEDDLE_GPU(Success);
 }
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemPoolGetAccess)(HEDDLE_GPU(MemAccessFlags) * flags, HEDDLE_GPU(MemPool_t),
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemPoolGetAccess)(HEDDLE_GPU(MemAccessFlags) * flags, HEDDLE_GPU(MemPool_t) pool,
                                                         HEDDLE_GPU(MemLocation) * where) {
   if (!heddle::compat::has_device(where->id)) return HEDDLE_GPU(ErrorInvalidDevice);
-  *flags = HEDDLE_GPU(MemAccessFlagsProtReadWrite);
+  *flags = heddle::compat::reaches(pool, static_cast<uint32_t>(where->id)) ? HEDDLE_GPU(MemAccessFlagsProtReadWrite)
+                                                                           : HEDDLE_GPU(MemAccessFlagsProtNone);
   return HEDDLE_GPU(Success);
 }

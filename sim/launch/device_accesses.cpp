@@ -122,13 +122,24 @@ void device_allocations::check_peer(lane& self) {
   const operation& how = self.pending;
   const allocation& of = core_.map.heap.holder(how.address);
   const uint32_t mine = self.of->device;
-  if (!of.needs_peer_access || of.device == mine || (devices_[mine].peers >> of.device & 1) != 0) return;
+  if (of.peers == peer_reach::all || of.device == mine) return;
+  const bool is_own = of.peers == peer_reach::let_to_it;
+  if (((is_own ? of.let >> mine : devices_[mine].peers >> of.device) & 1) != 0) return;
+  const std::string_view name = of.name;
   const std::string peer = std::to_string(of.device), here = std::to_string(mine);
+  const std::string runtime = name.starts_with("hip") ? "hip" : "cuda";
+  const std::string mend =
+      !is_own ? "; call " + runtime + "DeviceEnablePeerAccess(" + peer + ", 0) where device " + here +
+                    " is current, before the launch"
+      : name.find("Graph") != std::string_view::npos
+          ? ": the node of a graph that allocates memory names devices that reach it (accessDescs)"
+          : ": devices reach memory of a pool where " + runtime +
+                "MemPoolSetAccess lets them, whatever DeviceEnablePeerAccess says; call it for device " + here +
+                ", before the launch";
   core_.end(self, verdict::memory,
             std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
                 core_.map.heap.describe(how.address) + ": memory of device " + peer + ", which device " + here +
-                " was not let to reach; call cudaDeviceEnablePeerAccess(" + peer + ", 0) where device " + here +
-                " is current, before the launch (driver.reach=all is a machine on which devices reach each other)");
+                " was not let to reach" + mend + " (driver.reach=all is a machine on which devices reach each other)");
 }
 
 // -- the program's own heap ---------------------------------------------------------------------------------------------------------

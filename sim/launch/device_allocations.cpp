@@ -20,7 +20,9 @@ void* device_allocations::try_allocate(lane& self, const allocation_request& wha
   void* const memory = what.in_pages
                            ? core_.map.heap.allocate_pages(what.size_bytes, what.kind, what.name, what.device)
                            : core_.map.heap.allocate(what.size_bytes, what.kind, what.name, what.device, what.owner);
-  if (memory != nullptr && what.is_hidden) core_.map.heap.hide_last(what.needs_peer_access);
+  const peer_reach peers = devices_.gpus() > 1 ? what.peers : peer_reach::all;
+  if (memory != nullptr && (what.is_hidden || peers != peer_reach::all))
+    core_.map.heap.hide_last(what.is_hidden, peers);
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->types.allocated(memory, what.place);
   if (memory == nullptr || what.kind != memory_kind::device || !devices_.places_memory()) return memory;

@@ -23,12 +23,12 @@ struct allocation_request {
   memory_kind kind = memory_kind::shared;
   const char* name = "";  ///< must outlive the run
   uint32_t device = 0;
-  const void* owner = nullptr;     ///< the object whose end releases it, if any
-  bool moves = false;              ///< its pages move to the GPU whose lanes use them first
-  const void* place = nullptr;     ///< the return address of the call
-  bool is_hidden = false;          ///< from the host: it reaches the memory by copies alone
-  bool needs_peer_access = false;  ///< of a hidden one: other devices, too, reach it only where they were let to
-  bool in_pages = false;           ///< whole pages, which can be mapped at other addresses too
+  const void* owner = nullptr;  ///< the object whose end releases it, if any
+  bool moves = false;           ///< its pages move to the GPU whose lanes use them first
+  const void* place = nullptr;  ///< the return address of the call
+  bool is_hidden = false;       ///< from the host: it reaches the memory by copies alone
+  peer_reach peers = peer_reach::all;
+  bool in_pages = false;  ///< whole pages, which can be mapped at other addresses too
 };
 
 class device_allocations {

@@ -14,6 +14,30 @@ bool set_peer_access(uint32_t peer, bool may_reach) {
   return execution::instance->memory().set_peer_access(current_device(), peer, may_reach);
 }
 
+void let_reach(const void* memory, uint32_t devices) {
+  if (execution::instance == nullptr) return;
+  heap& all = execution::instance->core().map.heap;
+  if (all.contains(memory)) all.let_reach(memory, devices);
+}
+
+void set_waits_for_copies(const void* address, bool wait) {
+  if (execution::instance == nullptr) return;
+  heap& all = execution::instance->core().map.heap;
+  if (all.contains(address)) all.wait_for_copies_of(address, wait);
+}
+bool is_managed(const void* address) {
+  if (execution::instance == nullptr) return false;
+  const heap& all = execution::instance->core().map.heap;
+  const allocation* const of = all.contains(address) ? all.nearest(address) : nullptr;
+  return of != nullptr && std::string_view(of->name).find("Managed") != std::string_view::npos;
+}
+bool waits_for_copies(const void* address) {
+  if (execution::instance == nullptr) return false;
+  const heap& all = execution::instance->core().map.heap;
+  const allocation* const of = all.contains(address) ? all.nearest(address) : nullptr;
+  return of != nullptr && of->is_waited_for;
+}
+
 uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
 
 link_properties link_of_run() {

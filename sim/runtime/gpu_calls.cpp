@@ -231,7 +231,7 @@ void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind) {
   const driver_call called(self, from);
   const entered inside(self);
   execution& here = *execution::instance;
-  const bool is_hidden = what == memory_place::device_alone && hides_device_memory(here);
+  const bool is_hidden = what != memory_place::host && what != memory_place::device && hides_device_memory(here);
   void* const memory =
       here.memory().allocate(self,
                              {.size_bytes = size_bytes,
@@ -239,8 +239,8 @@ void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind) {
                               .name = here.memory().numbered_name(kind),
                               .device = self.of->current_device,
                               .place = from.place,
-                              .is_hidden = is_hidden,
-                              .needs_peer_access = is_hidden},
+                              .is_hidden = is_hidden && what == memory_place::device_alone,
+                              .peers = is_hidden ? peer_reach::let_devices : peer_reach::all},
                              operation_of(operation_kind::none, from));
   fill_fresh(static_cast<std::byte*>(memory), static_cast<int>(here.machine().fill), size_bytes);
   return memory;

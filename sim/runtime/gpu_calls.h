@@ -73,9 +73,10 @@ void store_wide(void* address, const uint64_t* halves, memory_order order, scope
 void access_vectors_of(uint8_t value_bytes);
 
 enum class memory_place : uint8_t {
-  host,          ///< devices reach it too
-  device,        ///< the host reaches it too
-  device_alone,  ///< the host reaches it by copies, unless driver.reach says more
+  host,           ///< devices reach it too
+  device,         ///< the host and other devices reach it too
+  device_mapped,  ///< the host reaches it too, other devices where they were let to, unless driver.reach says more
+  device_alone,  ///< the host reaches it by copies, other devices where they were let to, unless driver.reach says more
 };
 /// As allocate, on the thread's current device; the memory holds settings::fill in each byte, and its name is `kind` and a number.
 void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind);
@@ -85,6 +86,8 @@ bool is_allocated(const void* address);
 void release_all(uint32_t device);
 /// Whether it lies in a device's memory, of what has been allocated.
 bool is_on_device(const void* address);
+/// Whether it is memory that moves between the host and devices by itself, of what has been allocated.
+bool is_managed(const void* address);
 void fill(void* to, int value, size_t size_bytes);
 /// The device that allocated the memory; the thread's current one where none did, or the memory is the host's.
 uint32_t device_of(const void* address);
@@ -102,6 +105,11 @@ uint32_t current_device();
 void set_current_device(uint32_t device);
 /// Whether the current device reaches memory of another one from now on, which both are below device_count(); false where that is so already.
 bool set_peer_access(uint32_t peer, bool may_reach);
+/// Whether calls of the host that copy or fill the allocation that holds the address, and may return early, return when that has ended.
+void set_waits_for_copies(const void* address, bool wait);
+bool waits_for_copies(const void* address);
+/// Of other devices than its own, those with a bit here alone reach the memory, where not all devices reach all memory.
+void let_reach(const void* memory, uint32_t devices);
 uint32_t device_of_stream(uint32_t stream);
 
 // -- launches, streams, events

@@ -12,6 +12,13 @@ class lane_heap;
 
 enum class memory_kind : uint8_t { shared, device };
 
+/// Which other devices reach memory of a device by its address.
+enum class peer_reach : uint8_t {
+  all,
+  let_devices,  ///< those that were let to reach the device
+  let_to_it,    ///< those that were let to reach this memory, as that of a pool
+};
+
 struct allocation {
   std::byte* base = nullptr;
   size_t size_bytes = 0;
@@ -20,11 +27,13 @@ struct allocation {
   uint32_t device = 0;  ///< that it was allocated for
   const char* name = "";
   bool watched = false;  ///< each access is looked at more closely: its pages move, or there are several processes
-  const void* owner = nullptr;     ///< the object whose end frees it, if any
-  bool with_owner = false;         ///< it was freed by that
-  bool with_block = false;         ///< it was freed by the end of the block whose shared memory it is
-  bool is_hidden = false;          ///< the host does not reach it by its address
-  bool needs_peer_access = false;  ///< another device reaches it only where it was let to
+  const void* owner = nullptr;  ///< the object whose end frees it, if any
+  bool with_owner = false;      ///< it was freed by that
+  bool with_block = false;      ///< it was freed by the end of the block whose shared memory it is
+  bool is_hidden = false;       ///< the host does not reach it by its address
+  peer_reach peers = peer_reach::all;
+  uint32_t let = 0;            ///< with let_to_it: a bit for each other device that was
+  bool is_waited_for = false;  ///< calls that copy or fill it return when that has ended
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -99,12 +108,23 @@ class heap {
   static constexpr char is_watched[] = "is watched";
   /// From now on the allocation that begins there is.
   void watch(const void* base);
-  /// The allocation made last is hidden from the host, and maybe from other devices.
-  void hide_last(bool needs_peer_access) {
-    allocations_.back().is_hidden = has_hidden_ = true;
-    allocations_.back().needs_peer_access = needs_peer_access;
+  /// The allocation made last is hidden from the host, or from other devices.
+  void hide_last(bool from_host, peer_reach peers) {
+    has_hidden_ = true;
+    allocations_.back().is_hidden = from_host;
+    allocations_.back().peers = peers;
+  }
+  /// Of other devices, these alone reach the allocation that begins there, if it is hidden from any.
+  void let_reach(const void* base, uint32_t devices) {
+    allocation& of = allocations_[owner_of_line_[offset_of(base) / line_bytes]];
+    if (of.peers == peer_reach::all) return;
+    of.peers = peer_reach::let_to_it;
+    of.let = devices;
   }
   bool has_hidden() const { return has_hidden_; }
+  void wait_for_copies_of(const void* address, bool wait) {
+    allocations_[owner_of_line_[offset_of(address) / line_bytes]].is_waited_for = wait;
+  }
   /// The allocation that holds the address, which lies in one.
   const allocation& holder(const void* address) const {
     return allocations_[owner_of_line_[offset_of(address) / line_bytes]];

@@ -60,7 +60,8 @@ void visit_memory(const execution& run, state_reader& to) {
   to.fact(heap.frees());
   to.fact(heap.allocations().size());
   for (const allocation& each : heap.allocations()) {
-    to.fact((each.freed ? 1u : 0u) | each.device << 1);
+    to.fact((each.freed ? 1u : 0u) | (each.is_waited_for ? 2u : 0u) | uint64_t{each.device} << 2 |
+            uint64_t{each.let} << 32);
     if (!each.freed) to.bytes(each.base, each.size_bytes);
   }
   run.memory().unflushed().for_each(heap,

@@ -411,6 +411,84 @@ int given_by_another(std::string_view what) {
   return is_busy ? 1 : 0;
 }
 
+// Memory of a pool is reached by the devices that the pool names, whatever the devices were let to reach; by those that it names later, too.
+int stores_to_pool_of_peer(std::string_view what) {
+  cudaSetDevice(1);
+  cudaMemPool_t pool = nullptr;
+  cudaDeviceGetDefaultMemPool(&pool, 1);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaMemAccessDesc reach = {};
+  reach.location.type = cudaMemLocationTypeDevice;
+  reach.flags = cudaMemAccessFlagsProtReadWrite;
+  if (what == "pool_is_let") cudaMemPoolSetAccess(pool, &reach, 1);
+  int* to = nullptr;
+  if (what == "pool_of_the_driver") {
+    CUdeviceptr made = 0;
+    cuMemAllocAsync(&made, sizeof *to, stream);
+    to = reinterpret_cast<int*>(made);
+  } else {
+    cudaMallocAsync(&to, sizeof *to, stream);
+  }
+  cudaStreamSynchronize(stream);
+  if (what == "pool_is_let_later") cudaMemPoolSetAccess(pool, &reach, 1);
+  if (what == "pool_is_let_no_more") {
+    cudaMemPoolSetAccess(pool, &reach, 1);
+    reach.flags = cudaMemAccessFlagsProtNone;
+    cudaMemPoolSetAccess(pool, &reach, 1);
+  }
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+  cudaMemLocation there = {cudaMemLocationTypeDevice, 0};
+  cudaMemPoolGetAccess(&flags, pool, &there);
+  if ((flags == cudaMemAccessFlagsProtReadWrite) != (what == "pool_is_let" || what == "pool_is_let_later")) return 2;
+  cudaSetDevice(0);
+  if (what != "pool_is_let" && what != "pool_is_let_later") cudaDeviceEnablePeerAccess(1, 0);
+  put<<<1, 1>>>(to, 9);
+  int value = 0;
+  cudaDeviceSynchronize();
+  cudaMemcpy(&value, to, sizeof value, cudaMemcpyDeviceToHost);
+  return value == 9 ? 0 : 1;
+}
+
+// A fill, and a copy between devices, that the host does not wait for unless the memory says so.
+int fills_what_is_waited_for(std::string_view what) {
+  int* const to = on_device();
+  int* const result = on_host();
+  const auto address = reinterpret_cast<CUdeviceptr>(to);
+  const unsigned int waits = what == "sync_memops_off" ? 0 : 1;
+  if (cuPointerSetAttribute(&waits, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address) != CUDA_SUCCESS) return 2;
+  bool is_set = false;
+  cuPointerGetAttribute(&is_set, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
+  if (is_set != (waits != 0)) return 3;
+  if (cuPointerSetAttribute(&waits, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_ERROR_INVALID_VALUE) return 4;
+  if (what == "sync_memops_copy") {
+    int* const from = on_device();
+    cudaMemset(from, 0, sizeof *from);
+    cudaMemcpy(to, from, sizeof *to, cudaMemcpyDeviceToDevice);
+  } else if (what == "sync_memops_words") {
+    cuMemsetD32(address, 0, 1);
+  } else {
+    cudaMemset(to, 0, sizeof *to);
+  }
+  const cudaStream_t stream = stream_of_its_own();
+  add_one<<<1, 1, 0, stream>>>(to, result);
+  cudaStreamSynchronize(stream);
+  const bool is_right = *result == 1;
+  cudaDeviceSynchronize();
+  return is_right ? 0 : 1;
+}
+
+int asks_for_a_file_of_memory() {
+  int has = 1;
+  cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0);
+  if (has != 0) return 2;
+  int file = -1;
+  return cuMemGetHandleForAddressRange(&file, reinterpret_cast<CUdeviceptr>(on_device()), 4096,
+                                       CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0) == CUDA_SUCCESS
+             ? 0
+             : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -421,6 +499,9 @@ int main(int count, char** arguments) {
   if (what == "copy_twice") return copies_twice();
   if (what == "copy_to_peer") return copies_to_peer();
   if (what.starts_with("peer")) return stores_to_peer(what == "peer_is_let");
+  if (what.starts_with("pool")) return stores_to_pool_of_peer(what);
+  if (what.starts_with("sync_memops")) return fills_what_is_waited_for(what);
+  if (what == "file_of_memory") return asks_for_a_file_of_memory();
   if (what.starts_with("copy")) return copies(what);
   if (what.starts_with("function") || what.starts_with("nodes")) return calls_functions(what);
   if (what.starts_with("time")) return asks_for_time(what);

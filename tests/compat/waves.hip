@@ -95,12 +95,25 @@ int copies(bool waits) {
   return *result == 5 ? 0 : 1;
 }
 
+__global__ void put(int* to) { *to = 9; }
+
+/// A kernel stores to memory of another device, by its address.
+int stores_to_peer(bool lets) {
+  int* to = nullptr;
+  if (hipSetDevice(1) != hipSuccess || hipMalloc(&to, sizeof *to) != hipSuccess) return 2;
+  if (hipSetDevice(0) != hipSuccess || (lets && hipDeviceEnablePeerAccess(1, 0) != hipSuccess)) return 3;
+  put<<<1, 1>>>(to);
+  // The host reaches it.
+  return hipDeviceSynchronize() == hipSuccess && *to == 9 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
   if (what.starts_with("copied")) return copies(what.ends_with("waited_for"));
   if (what.starts_with("found")) return finds_by_failing(what.ends_with("acquires"));
+  if (what.starts_with("peer")) return stores_to_peer(what == "peer_is_let");
   account* of = nullptr;
   if (hipHostMalloc(reinterpret_cast<void**>(&of), sizeof *of, hipHostMallocDefault) != hipSuccess) return 2;
   *of = {};

@@ -255,64 +255,8 @@ inline CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t bytes) {
-  heddle::compat::fill_in_stream(heddle::compat::memory_at(to), value, bytes, nullptr);
+  heddle::compat::fill(heddle::compat::memory_at(to), value, bytes);
   return CUDA_SUCCESS;
-}
-
-// -- pointers
-
-enum CUpointer_attribute {
-  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
-  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
-  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
-  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
-  CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
-};
-enum CUmemLocationType {
-  CU_MEM_LOCATION_TYPE_INVALID = 0,
-  CU_MEM_LOCATION_TYPE_DEVICE = 1,
-  CU_MEM_LOCATION_TYPE_HOST = 2,
-  CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
-  CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
-};
-struct CUmemLocation {
-  CUmemLocationType type;
-  int id;
-};
-enum CUmemorytype { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
-/// Where the allocation begins that holds the address, and its size.
-inline CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {
-  const heddle::sim::runtime::named_object of = heddle::sim::runtime::allocation_of(heddle::compat::memory_at(address));
-  if (of.address == nullptr) return CUDA_ERROR_NOT_FOUND;
-  if (begin != nullptr) *begin = reinterpret_cast<uintptr_t>(of.address);
-  if (bytes != nullptr) *bytes = of.size_bytes;
-  return CUDA_SUCCESS;
-}
-inline CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  const void* const pointer = heddle::compat::memory_at(address);
-  const heddle::sim::runtime::named_object of = heddle::sim::runtime::allocation_of(pointer);
-  if (of.address == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *static_cast<unsigned int*>(value) =
-          heddle::sim::runtime::is_on_device(pointer) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      *static_cast<CUdeviceptr*>(value) = address;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int*>(value) = static_cast<int>(heddle::sim::runtime::device_of(pointer));
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr*>(value) = reinterpret_cast<uintptr_t>(of.address);
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t*>(value) = of.size_bytes;
-      return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // -- modules -------------------------------------------------------------------------------------------------------------------------
@@ -389,6 +333,7 @@ inline CUresult cuEventSynchronize(CUevent event) { return static_cast<CUresult>
 inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cudaEventDestroy(event)); }
 
 #include <heddle/sim/compat/driver_calls.h>
+#include <heddle/sim/compat/driver_pointers.h>
 #include <heddle/sim/compat/driver_streams.h>
 #include <heddle/sim/compat/tensor_maps.h>
 #include <heddle/sim/compat/virtual_memory.h>

@@ -22,7 +22,7 @@
   use(cuMemAlloc, 3020) use(cuMemAllocAsync, 11020) use(cuMemAllocHost, 3020) use(cuMemAllocManaged, 6000) use(cuMemCreate, 10020) \
   use(cuMemExportToShareableHandle, 10020) use(cuMemFree, 3020) use(cuMemFreeAsync, 11020) use(cuMemFreeHost, 2000) \
   use(cuMemGetAccess, 10020) use(cuMemGetAddressRange, 3020) use(cuMemGetAllocationGranularity, 10020) \
-  use(cuMemGetAllocationPropertiesFromHandle, 10020) use(cuMemHostAlloc, 2020) use(cuMemHostGetDevicePointer, 2020) \
+  use(cuMemGetAllocationPropertiesFromHandle, 10020) use(cuMemGetHandleForAddressRange, 11070) use(cuMemHostAlloc, 2020) use(cuMemHostGetDevicePointer, 2020) \
   use(cuMemHostGetDevicePointer, 3020) use(cuMemHostRegister, 6050) use(cuMemHostUnregister, 4000) \
   use(cuMemImportFromShareableHandle, 10020) use(cuMemMap, 10020) use(cuMemRelease, 10020) use(cuMemRetainAllocationHandle, 11000) \
   use(cuMemSetAccess, 10020) use(cuMemUnmap, 10020) use(cuMemcpy, 4000) use(cuMemcpyAsync, 4000) use(cuMemcpyDtoD, 3020) \
@@ -31,7 +31,7 @@
   use(cuMemsetD32Async, 3020) use(cuMemsetD8, 3020) use(cuMemsetD8Async, 3020) use(cuModuleGetFunction, 2000) \
   use(cuModuleGetGlobal, 3020) use(cuModuleLoad, 2000) use(cuModuleLoadData, 2000) use(cuModuleUnload, 2000) \
   use(cuMulticastAddDevice, 12010) use(cuMulticastBindAddr, 12010) use(cuMulticastBindMem, 12010) use(cuMulticastCreate, 12010) \
-  use(cuMulticastGetGranularity, 12010) use(cuMulticastUnbind, 12010) use(cuPointerGetAttribute, 4000) use(cuStreamBatchMemOp, 8000) \
+  use(cuMulticastGetGranularity, 12010) use(cuMulticastUnbind, 12010) use(cuPointerGetAttribute, 4000) use(cuPointerSetAttribute, 6000) use(cuStreamBatchMemOp, 8000) \
   use(cuStreamBatchMemOp, 11070) use(cuStreamCreate, 2000) use(cuStreamCreateWithPriority, 5050) use(cuStreamDestroy, 2000) \
   use(cuStreamDestroy, 4000) use(cuStreamQuery, 2000) use(cuStreamSynchronize, 2000) use(cuStreamWaitEvent, 3020) \
   use(cuStreamWaitValue32, 8000) use(cuStreamWaitValue32, 11070) use(cuStreamWaitValue64, 9000) use(cuStreamWaitValue64, 11070) \
