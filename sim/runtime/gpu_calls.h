@@ -68,6 +68,11 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
 // Atomically 16 bytes, which lie at a multiple of 16: two words, the lower one first.
 void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach);
 void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach);
+/// `halves` receives what was there.
+void exchange_wide(void* address, uint64_t* halves, memory_order order, scope reach);
+/// `expected` receives what was found.
+void compare_exchange_wide(void* address, uint64_t* expected, const uint64_t* desired, exchange_order order,
+                           scope reach);
 
 /// The next accesses of the lane are of vectors of values of so many bytes, each of which counts as an access: until that is 0.
 void access_vectors_of(uint8_t value_bytes);

@@ -41,13 +41,7 @@ memory_order order_from_abi(int order) {
   return orders[order >= 0 && order < 5 ? order : 5];
 }
 
-/// What the lane does next.
-void publish_wide(execution& here, lane& self, operation_kind kind, const void* address, int order,
-                  const runtime::caller& from) {
-  runtime::publish_access(here, self, kind, {address, wide_bytes, order_from_abi(order)}, from);
-}
-
-/// A load or store of 16 bytes: where, and how.
+/// An access of 16 bytes: where, and how.
 runtime::access wide_access(const volatile void* address, int order) {
   return {const_cast<const void*>(address), wide_bytes, order_from_abi(order)};
 }
@@ -106,8 +100,8 @@ struct operand_of_rmw {
   }
 };
 
-wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const runtime::caller& from) {
-  void* address = const_cast<void*>(at);
+wide modify(rmw_kind kind, runtime::access what, wide operand, const runtime::caller& from) {
+  void* address = what.to();
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) {
     const wide old = read_wide(address);
@@ -118,8 +112,8 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
   const runtime::hidden_operands hidden(*self, halves.low, halves.high, static_cast<uint64_t>(kind));
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
-  address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
-  publish_wide(here, *self, operation_kind::read_modify_write, address, order, from);
+  what.address = address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
+  runtime::publish_access(here, *self, operation_kind::read_modify_write, what, from);
   runtime::take_atomic_turn(here, *self);
   let_go(here, *self, halves);
   const wide before = read_wide(address);
@@ -152,9 +146,9 @@ struct operand_of_exchange {
   }
 };
 
-bool compare_exchange(volatile void* at, void* expects, wide desired, int order, const runtime::exchange_failure& how,
+bool compare_exchange(runtime::access what, void* expects, wide desired, const runtime::exchange_failure& how,
                       const runtime::caller& from) {
-  void* address = const_cast<void*>(at);
+  void* address = what.to();
   const wide expected = read_wide(expects);
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) {
@@ -170,9 +164,9 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
     const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, how.weak ? 1 : 0);
     execution& here = *execution::instance;
     const runtime::entered inside(*self);
-    address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
+    what.address = address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
     self->operands = {halves_of(expected).low, halves_of(expected).high};
-    publish_wide(here, *self, operation_kind::compare_exchange, address, order, from);
+    runtime::publish_access(here, *self, operation_kind::compare_exchange, what, from);
     runtime::take_atomic_turn(here, *self);
     let_go(here, *self, wanted);
     const wide before = old = read_wide(address);
@@ -184,7 +178,7 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
                                     {.apply = &operand_of_exchange::apply_to,
                                      .writes = &operand_of_exchange::writes,
                                      .context = &context,
-                                     .unless_written = runtime::failure_of(*self, order_from_abi(order), how.failure),
+                                     .unless_written = runtime::failure_of(*self, what.order, how.failure),
                                      .is_atomic_op = true}));
     equal = old == expected && !context.fails;
     if (equal && late == nullptr) write_wide(address, desired);
@@ -213,6 +207,19 @@ void store_wide(void* address, const uint64_t* halves, memory_order order, scope
   ::store(access{address, wide_bytes, order, reach}, whole({halves[0], halves[1]}), HEDDLE_CALLER);
 }
 
+void exchange_wide(void* address, uint64_t* halves, memory_order order, scope reach) {
+  const wide_value found = halves_of(::modify(rmw_kind::exchange, access{address, wide_bytes, order, reach},
+                                              whole({halves[0], halves[1]}), HEDDLE_CALLER));
+  halves[0] = found.low;
+  halves[1] = found.high;
+}
+
+void compare_exchange_wide(void* address, uint64_t* expected, const uint64_t* desired, exchange_order order,
+                           scope reach) {
+  ::compare_exchange(access{address, wide_bytes, order.success, reach}, expected, whole({desired[0], desired[1]}),
+                     {order.failure}, HEDDLE_CALLER);
+}
+
 void access_vectors_of(uint8_t value_bytes) {
   if (lane* const self = execution::current; self != nullptr) self->vector_of = value_bytes;
 }
@@ -233,12 +240,12 @@ void __tsan_atomic128_store(volatile wide* address, wide value, int order) {
 // Compilers know the library's names as built in: ours are others, and the linker's are those.
 #define HEDDLE_WIDE_RMW(tsan_name, kind)                                                          \
   wide __tsan_atomic128_##tsan_name(volatile wide* address, wide operand, int order) {            \
-    return modify(kind, address, operand, order, HEDDLE_CALLER);                                  \
+    return modify(kind, wide_access(address, order), operand, HEDDLE_CALLER);                     \
   }                                                                                               \
   [[gnu::weak]] wide heddle_library_##tsan_name(volatile void* address, wide operand,             \
                                                 int order) __asm__("__atomic_" #tsan_name "_16"); \
   wide heddle_library_##tsan_name(volatile void* address, wide operand, int order) {              \
-    return modify(kind, address, operand, order, HEDDLE_CALLER);                                  \
+    return modify(kind, wide_access(address, order), operand, HEDDLE_CALLER);                     \
   }
 
 HEDDLE_WIDE_RMW(exchange, rmw_kind::exchange)
@@ -251,16 +258,20 @@ HEDDLE_WIDE_RMW(fetch_nand, rmw_kind::nand)
 
 int __tsan_atomic128_compare_exchange_strong(volatile wide* address, wide* expected, wide desired, int order,
                                              int failure) {
-  return compare_exchange(address, expected, desired, order, {order_from_abi(failure)}, HEDDLE_CALLER) ? 1 : 0;
+  return compare_exchange(wide_access(address, order), expected, desired, {order_from_abi(failure)}, HEDDLE_CALLER) ? 1
+                                                                                                                    : 0;
 }
 int __tsan_atomic128_compare_exchange_weak(volatile wide* address, wide* expected, wide desired, int order,
                                            int failure) {
-  return compare_exchange(address, expected, desired, order, {order_from_abi(failure), true}, HEDDLE_CALLER) ? 1 : 0;
+  return compare_exchange(wide_access(address, order), expected, desired, {order_from_abi(failure), true},
+                          HEDDLE_CALLER)
+             ? 1
+             : 0;
 }
 wide __tsan_atomic128_compare_exchange_val(volatile wide* address, wide expected, wide desired, int order,
                                            int failure) {
   wide found = expected;
-  compare_exchange(address, &found, desired, order, {order_from_abi(failure)}, HEDDLE_CALLER);
+  compare_exchange(wide_access(address, order), &found, desired, {order_from_abi(failure)}, HEDDLE_CALLER);
   return found;
 }
 
@@ -278,7 +289,7 @@ void heddle_library_store(volatile void* address, wide value, int order) {
 [[gnu::weak]] bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success,
                                                    int failure) __asm__("__atomic_compare_exchange_16");
 bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success, int failure) {
-  return compare_exchange(address, expected, desired, success, {order_from_abi(failure)}, HEDDLE_CALLER);
+  return compare_exchange(wide_access(address, success), expected, desired, {order_from_abi(failure)}, HEDDLE_CALLER);
 }
 
 [[gnu::weak]] bool heddle_library_is_lock_free(size_t size_bytes,

@@ -481,6 +481,46 @@ unsigned swapped(unsigned value) {
 #endif
 }
 
+// A value and what counts its changes, as lists without locks have them.
+struct alignas(16) counted {
+  unsigned long long value, changes;
+};
+// The first block adds to them one by one where that is planted.
+__global__ void adds_to_both(counted* to, bool planted) {
+  __extension__ typedef unsigned __int128 both;
+  if (planted && blockIdx.x == 0) {
+    atomicAdd(&to->value, 1);
+    atomicAdd(&to->changes, 1);
+    return;
+  }
+  both expected = 0, found;
+  for (;;) {
+    const both wanted = expected + 1 + (both{1} << 64);
+    asm volatile("atom.acq_rel.gpu.global.cas.b128 %0, [%1], %2, %3;"
+                 : "=q"(found)
+                 : "l"(to), "q"(expected), "q"(wanted)
+                 : "memory");
+    if (found == expected) return;
+    if (static_cast<unsigned long long>(found) != static_cast<unsigned long long>(found >> 64)) __trap();
+    expected = found;
+  }
+}
+
+TEST(cuda_inline_ptx, changes_16_bytes_as_one) {
+  const auto adds = [](bool planted) {
+    return [planted] {
+      counted* both;
+      cudaMalloc(&both, sizeof *both);
+      cudaMemset(both, 0, sizeof *both);
+      adds_to_both<<<4, 1>>>(both, planted);
+      cudaDeviceSynchronize();
+      SIM_CHECK(both->value == 4 && both->changes == 4);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(adds(false), 100)));
+  EXPECT_TRUE(sometimes(verdict::assertion, machine({"fidelity=interleaving"}).run_many(adds(true), 200)));
+}
+
 TEST(cuda_inline_ptx, leaves_assembly_of_the_host_alone) { EXPECT_EQ(swapped(0x01020304), 0x04030201U); }
 
 }  // namespace

@@ -10,6 +10,7 @@ import random
 import re
 import sys
 
+import narrow
 import reals
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -293,10 +294,7 @@ def random_kernels(first, count, out, header):
         inputs = [[an_input(rng) for _ in range(4)] for _ in range(3)]
         kernel = Kernel(rng, inputs)
         for _ in range(12):
-            if rng.random() < 0.5:
-                kernel.step()
-            else:
-                reals.step(kernel)
+            rng.choice([Kernel.step, reals.step, narrow.step])(kernel)
         small, large = kernel.used[32], kernel.used[64]
         text.append(f".visible .entry random_{number}(.param .u64 in, .param .u64 out)\n{{")
         text.append(f"  .reg .b32 %a<{small}>;\n  .reg .b64 %b<{large}>, %in, %out;\n  .reg .pred %p;")

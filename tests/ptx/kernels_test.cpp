@@ -308,6 +308,30 @@ TEST(ptx_kernels, meet_at_an_mbarrier) {
                                       100)));
 }
 
+TEST(ptx_kernels, end_an_mbarrier_when_others_of_the_wave_have_waited) {
+  const auto ends = [](uint32_t planted) { return [planted] { run("ends_mbarrier", {.threads = 32}, planted); }; };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(ends(0), 50)));
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(ends(1), 20)));
+  EXPECT_TRUE(says(scoped().explain(ends(1)).message, "has not been made one by mbarrier.init"));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(ends(2), 20)));
+}
+
+TEST(ptx_kernels, change_words_of_16_bytes_as_one) {
+  for (const char* const fidelity : {"scoped", "interleaving"}) {
+    machine one({std::string("fidelity=") + fidelity});
+    EXPECT_TRUE(always(verdict::ok, one.run_many(
+                                        [] {
+                                          auto* const word = on_device<uint64_t>(2);
+                                          auto* const taken = on_device<uint64_t>(2);
+                                          word[0] = word[1] = 0;
+                                          run("wide_words", {.blocks = 4}, word, taken);
+                                          SIM_CHECK(taken[0] == 4 && taken[1] == 8);
+                                          SIM_CHECK(word[0] == 100 && word[1] == 100);
+                                        },
+                                        50)));
+  }
+}
+
 TEST(ptx_kernels, see_what_bulk_copies_bring_and_the_proxy_fences_that_they_lack) {
   const auto bulk = [](uint32_t planted) {
     return [planted] {

@@ -48,6 +48,44 @@ TEST(ptx_text, gives_one_line_for_what_is_wrong_with_its_place) {
   EXPECT_TRUE(contains(refusal(kernel("/* no end")), "a comment without an end"));
 }
 
+TEST(ptx_text, has_constant_expressions) {
+  const auto constant = [](const std::string& text) {
+    const translation made = translated(kernel("  .reg .b64 %r;\n  mov.b64 %r, " + text + ";"));
+    if (!made.errors.empty()) return made.errors.front();
+    const size_t at = made.text.find(")(", made.text.find("v1_r = "));
+    return made.text.substr(at + 2, made.text.find(");", at) - at - 2);
+  };
+  EXPECT_EQ(constant("7"), "7");
+  EXPECT_EQ(constant("1 + 2 * 3"), "7");
+  EXPECT_EQ(constant("(1+2)*3-1"), "8");
+  EXPECT_EQ(constant("9 - 4 - 3"), "2");
+  EXPECT_EQ(constant("1 << 2 + 1"), "8");
+  EXPECT_EQ(constant("7 % 4 | 4 & 12 ^ 1"), "7");
+  EXPECT_EQ(constant("-7 / 2 + 4"), "1");
+  EXPECT_EQ(constant("-1 >> 63 & 3"), "3");
+  EXPECT_EQ(constant("(.u64) -1 >> 63"), "1");
+  EXPECT_EQ(constant("-1 < 0"), "1");
+  EXPECT_EQ(constant("-1 < 0U"), "0");
+  EXPECT_EQ(constant("!0 && 2 > 1 || 0"), "1");
+  EXPECT_EQ(constant("~0 == -1 ? 3 <= 3 ? 5 : 6 : 7"), "5");
+  EXPECT_EQ(constant("(.s64) 0x8000000000000000 < 0 != 0"), "1");
+  EXPECT_EQ(constant("0x7fffffff+1 >= 1"), "1");
+  EXPECT_EQ(constant("-+-4"), "4");
+  EXPECT_TRUE(contains(constant("4 / (2 - 2)"), "a constant is divided by 0"));
+  EXPECT_TRUE(contains(constant("1 + 1.5"), "a constant expression is of integers"));
+  EXPECT_TRUE(contains(constant("(1 + 2"), "a ) is missing"));
+  EXPECT_TRUE(contains(constant("2 * %r"), "a constant is missing"));
+  EXPECT_TRUE(contains(constant("(.f32) 2"), "an .s64 or a .u64"));
+  EXPECT_TRUE(contains(constant(std::string(100000, '(')), "too many brackets"));
+  EXPECT_TRUE(contains(constant("1" + std::string(100000, '?')), "a constant is missing"));
+  const translation placed =
+      translated(kernel("  .reg .b64 %r;\n  .shared .b8 x[4*(2+2)];\n  ld.global.u64 %r, [%r + 8*(3-1) - 4*2];\n  "
+                        "st.shared.b64 [x+(1<<3)], %r;"));
+  ASSERT_TRUE(placed.errors.empty()) << placed.errors.front();
+  EXPECT_TRUE(contains(placed.text, "((v1_r + 8))")) << placed.text;
+  EXPECT_TRUE(contains(placed.text, "(\"x\", 16, ")) << placed.text;
+}
+
 TEST(ptx_text, of_several_files_has_symbols_for_what_they_share) {
   const std::string text = std::string(head) +
                            ".extern .global .align 4 .u32 total;\n"
@@ -84,6 +122,8 @@ TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; shf.l.b32 %r, %r, %r, %r;")), "one of clamp|wrap is missing"));
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; add.u32 %r, %r;")), "another number of operands"));
   EXPECT_TRUE(contains(refusal(kernel("bar.arrive 1;")), "it arrives with a count"));
+  EXPECT_TRUE(
+      contains(refusal(kernel(".reg .b128 %r; atom.add.b128 %r, [p], %r;")), "of 128 bits there are .exch and .cas"));
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; mov.u32 %r, %total_smem_size;")),
                        "is no special register that is simulated"));
 }

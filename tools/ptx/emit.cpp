@@ -232,6 +232,8 @@ std::string emitter::atomic(const matched& row) {
   const auto& all = at_->what.operands;
   if (all.size() < first + 2) wrong("operands are missing");
   const operand& at = all[first];
+  if (row.types[0] == "b128" && !at_->what.has("exch") && !at_->what.has("cas"))
+    wrong("of 128 bits there are .exch and .cas");
   if (lanes_of(at_->what) != 1) {
     const std::string each = "each_of_vector<" + space_of(row, at) + ", " + std::to_string(lanes_of(at_->what)) + ", " +
                              tags_of(row.types, how_of(row.modifiers)) + ">(" + address(at) + ", " +

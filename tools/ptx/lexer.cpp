@@ -84,7 +84,8 @@ class lexer {
     } else if (is_digit(c) || (c == '.' && is_digit(at(begin + 1)))) {
       made.is = token::kind::number;
       const bool hexadecimal = c == '0' && (at(begin + 1) == 'x' || at(begin + 1) == 'X');
-      for (++at_; goes_on(at(at_)) || at(at_) == '.'; ++at_) {
+      for (++at_; is_digit(at(at_)) || std::isalpha(static_cast<unsigned char>(at(at_))) != 0 || at(at_) == '.';
+           ++at_) {
         const bool exponent = (text_[at_] == 'e' || text_[at_] == 'E') && !hexadecimal && is_float(begin, at_);
         if (exponent && (at(at_ + 1) == '+' || at(at_ + 1) == '-')) ++at_;
       }

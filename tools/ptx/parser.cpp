@@ -7,7 +7,7 @@ namespace heddle::ptx {
 uint32_t bytes_of_type(std::string_view type) {
   if (type == "pred") return 1;
   if (type == "f16x2" || type == "bf16x2" || type == "s16x2" || type == "u16x2") return 4;
-  if (type == "bf16") return 2;
+  if (type == "bf16" || type == "e4m3x2" || type == "e5m2x2") return 2;
   if (type == "b128") return 16;
   if (type.size() < 2 || type.size() > 3 || std::string_view("busf").find(type[0]) == std::string_view::npos) return 0;
   const std::string_view bits = type.substr(1);
@@ -267,7 +267,8 @@ class parser : private reader {
       dot = next == std::string::npos ? next : next + 1;
     }
     if (!is_sign(';')) {
-      do made.what.operands.push_back(one_operand());
+      const bool calls = made.what.name == "call";
+      do made.what.operands.push_back(calls ? one_argument() : one_operand());
       while (take_if(','));
     }
     expect(';');

@@ -57,18 +57,31 @@ uint64_t reader::natural(const char* what) {
   return found.bits;
 }
 
+namespace {
+
+/// What is given by its bits: 0f3F800000 by 8 digits, 0d3FF0000000000000 by 16.
+bool has_bits(std::string_view number, char letter, size_t digits) {
+  return number.size() == digits + 2 && number[0] == '0' && (number[1] | 0x20) == letter;
+}
+bool is_single(std::string_view number) { return has_bits(number, 'f', 8); }
+bool is_double(std::string_view number) { return has_bits(number, 'd', 16); }
+
+}  // namespace
+
+/// By its bits, or as 1.5 and 1e3.
+bool reader::is_float(std::string_view number) {
+  if (is_single(number) || is_double(number) || number.find('.') != std::string_view::npos) return true;
+  return number.find_first_of("eE") != std::string_view::npos && number.find_first_of("xX") == std::string_view::npos;
+}
+
 operand reader::number() {
   std::string written(take().text);
   operand made;
-  const auto is_float = [&](char letter, size_t digits) {
-    return written.size() == digits + 2 && written[0] == '0' && (written[1] | 0x20) == letter;
-  };
   char* end = nullptr;
-  if (is_float('f', 8) || is_float('d', 16)) {
-    made.is = is_float('f', 8) ? operand::kind::single : operand::kind::real;
+  if (is_single(written) || is_double(written)) {
+    made.is = is_single(written) ? operand::kind::single : operand::kind::real;
     made.bits = std::strtoull(written.c_str() + 2, &end, 16);
-  } else if (written.find('.') != std::string::npos ||
-             (written.find_first_of("eE") != std::string::npos && written.find_first_of("xX") == std::string::npos)) {
+  } else if (is_float(written)) {
     made.is = operand::kind::real;
     const double value = std::strtod(written.c_str(), &end);
     std::memcpy(&made.bits, &value, sizeof value);
@@ -87,24 +100,11 @@ operand reader::number() {
 
 // -- operands ----------------------------------------------------------------------------------------------------------------------
 
-/// A sum of integers, as an offset; signs in front.
-int64_t reader::offset() {
-  int64_t sum = 0;
-  while (is_sign('+') || is_sign('-')) {
-    bool minus = false;
-    while (is_sign('+') || is_sign('-')) minus = (take().text[0] == '-') != minus;
-    const auto value = static_cast<int64_t>(natural("an offset"));
-    sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(minus ? -value : value));
-  }
-  return sum;
-}
-
 operand reader::address(size_t depth) {
   operand made;
   made.is = operand::kind::address;
   expect('[');
   made.parts.push_back(one_operand(depth + 1));
-  made.offset = made.parts[0].is == operand::kind::name ? offset() : 0;
   while (take_if(',')) made.parts.push_back(one_operand(depth + 1));
   expect(']');
   return made;
@@ -121,36 +121,24 @@ operand reader::list(operand::kind is, char close, size_t depth) {
   return made;
 }
 
-operand reader::with_sign(size_t depth) {
-  const char sign = take().text[0];
-  operand made = one_operand(depth + 1);
-  if (made.is == operand::kind::integer)
-    made.bits = sign == '-' ? 0 - made.bits : sign == '~' ? ~made.bits : made.bits;
-  else if (made.is == operand::kind::real && sign == '-')
-    made.bits ^= uint64_t{1} << 63;
-  else if (made.is == operand::kind::single && sign == '-')
-    made.bits ^= uint64_t{1} << 31;
-  else if (sign != '+')
-    wrong("a sign before what is no number");
-  return made;
+operand reader::one_argument(size_t depth) {
+  return is_sign('(') ? list(operand::kind::group, ')', depth) : one_operand(depth);
 }
 
 operand reader::one_operand(size_t depth) {
   if (depth > deepest_nesting) wrong("too many brackets in each other");
   if (is_sign('[')) return address(depth);
   if (is_sign('{')) return list(operand::kind::vector, '}', depth);
-  if (is_sign('(')) return list(operand::kind::group, ')', depth);
+  if (begins_constant() || (is_sign('!') && begins_constant(1))) return constant(depth);
   operand made;
   if (take_if('!')) {
     made = one_operand(depth + 1);
     made.negated = !made.negated;
     return made;
   }
-  if (is_sign('-') || is_sign('+') || is_sign('~')) return with_sign(depth);
-  if (peek().is == token::kind::number) return number();
   made.name = word("an operand");
   if (take_if('|')) made.second = word("a second destination");
-  if (is_sign('+') || is_sign('-')) made.offset = offset();
+  if (is_sign('+') || is_sign('-')) made.offset = offset(depth);
   return made;
 }
 
@@ -214,7 +202,7 @@ void reader::initial(variable& made, size_t depth) {
     one.generic = true;
     one.value = one_operand();
     expect(')');
-    one.value.offset += offset();
+    one.value.offset += offset(depth);
   } else if (peek().is == token::kind::number && is_sign('(', 1)) {
     // 0xFF(name): one byte of an address.
     wrong("a byte of an address as an initial value is not simulated");
@@ -237,7 +225,11 @@ variable reader::declarator(const variable& before) {
   while (take_if('[')) {
     made.is_array = true;
     uint64_t count = 0;
-    if (!is_sign(']')) count = natural("a length");
+    if (!is_sign(']')) {
+      const operand length = constant(0);
+      if (length.is != operand::kind::integer) wrong("a length is no integer");
+      count = length.bits;
+    }
     expect(']');
     if (count != 0 && made.elements > largest_variable_bytes / count) wrong("this variable is too large");
     made.elements *= count;

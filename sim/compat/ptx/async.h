@@ -138,16 +138,18 @@ HEDDLE_PTX_INLINE void check(uint64_t word) {
     sim::runtime::trap(fault::assertion, "what is used as an mbarrier has not been made one by mbarrier.init");
 }
 
-HEDDLE_PTX_INLINE void store(void* word, uint64_t value) {
-  check_alignment(word, sizeof value);
-  announce_write<sizeof value>(word);
-  raw_store<uint64_t>(word, value);
-}
 HEDDLE_PTX_INLINE void init(void* word, uint32_t count) {
   if (count == 0 || count > counts) sim::runtime::trap(fault::assertion, "mbarrier.init: the count is 1 to 1048575");
-  store(word, count | uint64_t{count} << 20 | is_one);
+  check_alignment(word, sizeof(uint64_t));
+  announce_write<sizeof(uint64_t)>(word);
+  raw_store<uint64_t>(word, count | uint64_t{count} << 20 | is_one);
 }
-HEDDLE_PTX_INLINE void inval(void* word) { store(word, 0); }
+/// An atomic store: what has come from a wait by other lanes of its wave may not be ordered before it. libcu++ has the last lane of a pipeline do
+/// this (cuda::pipeline::quit), found by match.any. A wait behind it ends the run.
+HEDDLE_PTX_INLINE void inval(void* word) {
+  check_alignment(word, sizeof(uint64_t));
+  sim::runtime::store(word, sizeof(uint64_t), 0, memory_order::relaxed, scope::cluster);
+}
 
 /// Returns what it was before: the state of the phase.
 template <typename... M>

@@ -55,6 +55,18 @@ HEDDLE_PTX_INLINE uint32_t i_lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t w
   return made;
 }
 
+struct lop3_sources {
+  uint32_t a, b, c, which;
+  bool q;
+};
+/// With a predicate: whether any bit of it is set, joined with another.
+template <typename T, typename... M, typename... Sources>
+HEDDLE_PTX_INLINE void i_lop3(uint32_t& d, bool& p, Sources... given) {
+  const lop3_sources from(given...);
+  d = i_lop3<T>(from.a, from.b, from.c, from.which);
+  p = has<m_and, M...> ? d != 0 && from.q : d != 0 || from.q;
+}
+
 /// Which byte of eight each of the four is. (PTX ISA, "prmt".)
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE uint32_t i_prmt(uint32_t a, uint32_t b, uint32_t c) {
@@ -167,6 +179,35 @@ HEDDLE_PTX_INLINE uint32_t i_dp2a(uint32_t a, uint32_t b, uint32_t c) {
     sum += value * byte_of<B>(b, n + (has<m_hi, M...> ? 2 : 0));
   }
   return static_cast<uint32_t>(sum);
+}
+
+/// |a - b| of four bytes each, or of two halves: as many results, or with .add their sum and c. (PTX ISA, "vabsdiff2", "vabsdiff4".)
+template <uint32_t Bits, typename To, typename A, typename B, typename... M>
+HEDDLE_PTX_INLINE uint32_t differences(uint32_t a, uint32_t b, uint32_t c) {
+  constexpr uint32_t mask = (1U << Bits) - 1;
+  constexpr bool is_signed = To::kind == number::integer;
+  constexpr int64_t most = is_signed ? mask >> 1 : mask;
+  const auto part = []<typename Of>(uint32_t from, uint32_t n, Of) {
+    const uint32_t bits = from >> n & mask;
+    return Of::kind == number::integer ? int64_t{static_cast<int32_t>(bits << (32 - Bits)) >> (32 - Bits)}
+                                       : int64_t{bits};
+  };
+  uint32_t made = has<m_add, M...> ? c : 0;
+  for (uint32_t n = 0; n < 32; n += Bits) {
+    const int64_t apart = part(a, n, A{}) - part(b, n, B{});
+    int64_t size = apart < 0 ? -apart : apart;
+    if (has<m_sat, M...> && size > most) size = most;
+    made += has<m_add, M...> ? static_cast<uint32_t>(size) : (static_cast<uint32_t>(size) & mask) << n;
+  }
+  return made;
+}
+template <typename To, typename A, typename B, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_vabsdiff4(uint32_t a, uint32_t b, uint32_t c) {
+  return differences<8, To, A, B, M...>(a, b, c);
+}
+template <typename To, typename A, typename B, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_vabsdiff2(uint32_t a, uint32_t b, uint32_t c) {
+  return differences<16, To, A, B, M...>(a, b, c);
 }
 
 }  // namespace heddle::ptx

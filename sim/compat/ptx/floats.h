@@ -52,16 +52,11 @@ HEDDLE_PTX_INLINE float from_half(uint16_t from) {
   const auto value = static_cast<float>(magnitude);
   return sign != 0 ? -value : value;
 }
-/// The nearest half, to even on a tie; or the one that the rounding asks for.
+/// The bits of a magnitude that is finite and not 0: the nearest, to even on a tie, or the one that the rounding asks for. Those above the
+/// highest number go on counting.
 template <uint32_t Exponent, uint32_t Mantissa, typename... M>
-HEDDLE_PTX_INLINE uint16_t to_half(long double from) {
-  const auto sign = static_cast<uint16_t>(signbit(from) ? 0x8000 : 0);
+HEDDLE_PTX_INLINE uint64_t bits_of_magnitude(long double magnitude, bool negative) {
   constexpr int32_t bias = (1 << (Exponent - 1)) - 1;
-  constexpr auto infinite = static_cast<uint16_t>(((1U << Exponent) - 1) << Mantissa);
-  if (isnan(from)) return 0x7fff;
-  long double magnitude = fabsl(from);
-  if (isinf(magnitude)) return sign | infinite;
-  if (magnitude == 0) return sign;
   int exponent = 0;
   frexpl(magnitude, &exponent);
   int32_t least = exponent - 1;
@@ -70,16 +65,27 @@ HEDDLE_PTX_INLINE uint16_t to_half(long double from) {
   long double whole = floorl(units);
   const long double rest = units - whole;
   const bool up = has<m_rz, M...>   ? false
-                  : has<m_rm, M...> ? rest > 0 && sign != 0
-                  : has<m_rp, M...> ? rest > 0 && sign == 0
+                  : has<m_rm, M...> ? rest > 0 && negative
+                  : has<m_rp, M...> ? rest > 0 && !negative
                                     : rest > 0.5L || (rest == 0.5L && fmodl(whole, 2) != 0);
   if (up) whole += 1;
   const uint64_t count = static_cast<uint64_t>(whole);
-  uint64_t bits = count;
-  if (count >= uint64_t{1} << Mantissa)
-    bits = count - (uint64_t{1} << Mantissa) + (static_cast<uint64_t>(least + bias) << Mantissa);
+  if (count < uint64_t{1} << Mantissa) return count;
+  return count - (uint64_t{1} << Mantissa) + (static_cast<uint64_t>(least + bias) << Mantissa);
+}
+/// As a half: the nearest, to even on a tie; or the one that the rounding asks for.
+template <uint32_t Exponent, uint32_t Mantissa, typename... M>
+HEDDLE_PTX_INLINE uint16_t to_half(long double from) {
+  const auto sign = static_cast<uint16_t>(signbit(from) ? 0x8000 : 0);
+  constexpr auto infinite = static_cast<uint16_t>(((1U << Exponent) - 1) << Mantissa);
+  if (isnan(from)) return 0x7fff;
+  const long double magnitude = fabsl(from);
+  constexpr bool is_finite = has<m_satfinite, M...>;
+  if (isinf(magnitude)) return static_cast<uint16_t>(sign | (infinite - (is_finite ? 1U : 0U)));
+  if (magnitude == 0) return sign;
+  uint64_t bits = bits_of_magnitude<Exponent, Mantissa, M...>(magnitude, sign != 0);
   if (bits >= infinite) {
-    const bool stays = has<m_rz, M...> || (has<m_rm, M...> && sign == 0) || (has<m_rp, M...> && sign != 0);
+    const bool stays = is_finite || has<m_rz, M...> || (has<m_rm, M...> && sign == 0) || (has<m_rp, M...> && sign != 0);
     bits = stays ? infinite - 1U : infinite;
   }
   return static_cast<uint16_t>(sign | bits);
@@ -100,12 +106,15 @@ template <typename T>
 using computed = std::conditional_t<std::is_same_v<T, t_f64>, double,
                                     std::conditional_t<std::is_same_v<T, t_f32>, float, long double>>;
 
+/// Of a subnormal number, zero, where the instruction has .ftz; a conversion flushes no halves (PTX ISA, "cvt").
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> flushed(word<T> from) {
   if constexpr (has<m_ftz, M...> && std::is_same_v<T, t_f32>)
     return (from & 0x7f800000U) == 0 ? from & 0x80000000U : from;
-  else if constexpr (has<m_ftz, M...> && std::is_same_v<T, t_f16>)
+  else if constexpr (has<m_ftz, M...> && !has<m_conversion, M...> && std::is_same_v<T, t_f16>)
     return (from & 0x7c00U) == 0 ? from & 0x8000U : from;
+  else if constexpr (has<m_ftz, M...> && !has<m_conversion, M...> && std::is_same_v<T, t_bf16>)
+    return (from & 0x7f80U) == 0 ? from & 0x8000U : from;
   else
     return from;
 }
@@ -115,6 +124,8 @@ template <typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> real_word(computed<T> value) {
   word<T> made;
   if constexpr (has<m_sat, M...>) value = !(value > 0) ? 0 : value > 1 ? 1 : value;
+  if constexpr (has<m_relu, M...>)
+    if (value <= 0) value = 0;
   if constexpr (std::is_same_v<T, t_f16>)
     made = to_half<5, 10, M...>(value);
   else if constexpr (std::is_same_v<T, t_bf16>)
@@ -180,9 +191,7 @@ HEDDLE_PTX_INLINE word<T> real_fma(word<T> first, word<T> second, word<T> third)
 
 /// A number before a NaN, unless .NaN; -0 before +0.
 template <bool Least, typename T, typename... M>
-HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
-  first = flushed<T, M...>(first);
-  second = flushed<T, M...>(second);
+HEDDLE_PTX_INLINE word<T> real_extreme_of_two(word<T> first, word<T> second) {
   const computed<T> a = operand_of<T, M...>(first);
   const computed<T> b = operand_of<T, M...>(second);
   const bool either = a != a || b != b;
@@ -192,17 +201,43 @@ HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
   if (a == b) return (signbit(a) != 0) == Least ? first : second;
   return (a < b) == Least ? first : second;
 }
+template <bool Least, typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
+  first = flushed<T, M...>(first);
+  second = flushed<T, M...>(second);
+  if constexpr (has<m_xorsign, M...>) {
+    // Of the magnitudes, with the signs' exclusive or.
+    constexpr word<T> top = static_cast<word<T>>(word<T>{1} << (T::bits - 1));
+    const auto sign = static_cast<word<T>>((first ^ second) & top);
+    const auto rest = static_cast<word<T>>(top - 1);
+    const word<T> found =
+        real_extreme_of_two<Least, T, M...>(static_cast<word<T>>(first & rest), static_cast<word<T>>(second & rest));
+    return static_cast<word<T>>(found | sign);
+  } else {
+    return real_extreme_of_two<Least, T, M...>(first, second);
+  }
+}
 
-#define HEDDLE_PTX_FUNCTION(name, expression)                 \
-  template <typename T, typename... M>                        \
-  HEDDLE_PTX_INLINE word<T> i_##name(word<T> first) {         \
-    const computed<T> a = pinned(operand_of<T, M...>(first)); \
-    computed<T> made;                                         \
-    {                                                         \
-      const rounding<M...> other;                             \
-      made = pinned(static_cast<computed<T>>(expression));    \
-    }                                                         \
-    return real_word<T, M...>(made);                          \
+HEDDLE_PTX_INLINE uint16_t lower_half(uint32_t both) { return static_cast<uint16_t>(both); }
+HEDDLE_PTX_INLINE uint16_t upper_half(uint32_t both) { return static_cast<uint16_t>(both >> 16); }
+
+#define HEDDLE_PTX_FUNCTION(name, expression)                                                               \
+  template <typename T, typename... M>                                                                      \
+    requires(!has_halves<T>)                                                                                \
+  HEDDLE_PTX_INLINE word<T> i_##name(word<T> first) {                                                       \
+    const computed<T> a = pinned(operand_of<T, M...>(first));                                               \
+    computed<T> made;                                                                                       \
+    {                                                                                                       \
+      const rounding<M...> other;                                                                           \
+      made = pinned(static_cast<computed<T>>(expression));                                                  \
+    }                                                                                                       \
+    return real_word<T, M...>(made);                                                                        \
+  }                                                                                                         \
+  template <typename T, typename... M>                                                                      \
+    requires has_halves<T>                                                                                  \
+  HEDDLE_PTX_INLINE word<T> i_##name(word<T> both) {                                                        \
+    using half = typename T::half;                                                                          \
+    return uint32_t{i_##name<half, M...>(upper_half(both))} << 16 | i_##name<half, M...>(lower_half(both)); \
   }
 HEDDLE_PTX_FUNCTION(rcp, 1 / a)
 HEDDLE_PTX_FUNCTION(sqrt, (std::is_same_v<T, t_f32> ? sqrtf(static_cast<float>(a)) : ::sqrt(static_cast<double>(a))))
@@ -272,15 +307,37 @@ HEDDLE_PTX_INLINE bool joined(bool holds, bool c) {
   return holds;
 }
 template <typename T, typename... M>
+  requires(!has_halves<T>)
 HEDDLE_PTX_INLINE void i_setp(bool& p, bool& q, word<T> a, word<T> b, bool c = true) {
   const bool holds = compares<T, M...>(a, b);
   p = joined<M...>(holds, c);
   q = joined<M...>(!holds, c);
 }
+/// Of two halves: a predicate of each, the lower one first.
+template <typename T, typename... M>
+  requires has_halves<T>
+HEDDLE_PTX_INLINE void i_setp(bool& p, bool& q, word<T> a, word<T> b, bool c = true) {
+  p = joined<M...>(compares<typename T::half, M...>(lower_half(a), lower_half(b)), c);
+  q = joined<M...>(compares<typename T::half, M...>(upper_half(a), upper_half(b)), c);
+}
 template <typename T, typename From, typename... M>
-HEDDLE_PTX_INLINE uint32_t i_set(word<From> a, word<From> b, bool c = true) {
+  requires(!has_halves<From>)
+HEDDLE_PTX_INLINE word<T> i_set(word<From> a, word<From> b, bool c = true) {
   if (!joined<M...>(compares<From, M...>(a, b), c)) return 0;
-  return is_real<T> ? 0x3f800000U : ~uint32_t{0};
+  if constexpr (is_real<T>)
+    return real_word<T>(1);
+  else
+    return static_cast<word<T>>(~word<T>{0});
+}
+template <typename T, typename From, typename... M>
+  requires has_halves<From>
+HEDDLE_PTX_INLINE word<T> i_set(word<From> a, word<From> b, bool c = true) {
+  using half = typename From::half;
+  uint32_t one = 0xffff;
+  if constexpr (has_halves<T>) one = real_word<typename T::half>(1);
+  const bool low = joined<M...>(compares<half, M...>(lower_half(a), lower_half(b)), c);
+  const bool high = joined<M...>(compares<half, M...>(upper_half(a), upper_half(b)), c);
+  return static_cast<word<T>>((low ? one : 0) | (high ? one << 16 : 0));
 }
 template <typename T>
 HEDDLE_PTX_INLINE word<T> i_selp(word<T> a, word<T> b, bool c) {
@@ -292,81 +349,6 @@ HEDDLE_PTX_INLINE word<T> i_slct(word<T> a, word<T> b, word<By> c) {
     return operand_of<By, M...>(c) >= 0 ? a : b;
   else
     return static_cast<int32_t>(c) >= 0 ? a : b;
-}
-
-// -- conversion. (PTX ISA, "cvt".)
-
-/// To an integer as the instruction rounds; out of range, the nearest there is. A NaN is 0, or the highest bit alone where it is an f64 or becomes 64
-/// bits.
-template <typename To, typename Real, typename... M>
-HEDDLE_PTX_INLINE word<To> to_integer(Real from) {
-  using value = typename To::value;
-  constexpr bool is_wide = std::is_same_v<Real, double> || To::bits == 64;
-  if (from != from) return is_wide ? static_cast<word<To>>(word<To>{1} << (To::bits - 1)) : 0;
-  long double whole = from;
-  if constexpr (has<m_rmi, M...>)
-    whole = floorl(whole);
-  else if constexpr (has<m_rpi, M...>)
-    whole = ceill(whole);
-  else if constexpr (has<m_rni, M...>)
-    whole = rintl(whole);
-  else
-    whole = truncl(whole);
-  constexpr bool is_signed = To::kind == number::integer;
-  const long double most = ldexpl(1, static_cast<int>(To::bits - (is_signed ? 1 : 0)));
-  const long double least = is_signed ? -most : 0;
-  if (whole >= most) return static_cast<word<To>>(static_cast<word<To>>(~word<To>{0}) >> (is_signed ? 1 : 0));
-  if (whole < least) return is_signed ? static_cast<word<To>>(word<To>{1} << (To::bits - 1)) : 0;
-  return static_cast<word<To>>(static_cast<value>(whole));
-}
-
-template <typename To, typename From, typename... M>
-HEDDLE_PTX_INLINE word<To> between_integers(word<From> from) {
-  if constexpr (has<m_sat, M...>) {
-    const auto value = static_cast<wide>(static_cast<typename From::value>(from));
-    __extension__ using both = __int128;
-    const both number_of = From::kind == number::integer ? static_cast<both>(static_cast<typename From::value>(from))
-                                                         : static_cast<both>(value);
-    const both most = (both{1} << (To::bits - (To::kind == number::integer ? 1 : 0))) - 1;
-    const both least = To::kind == number::integer ? -most - 1 : 0;
-    return static_cast<word<To>>(number_of > most ? most : number_of < least ? least : number_of);
-  }
-  return static_cast<word<To>>(static_cast<typename From::value>(from));
-}
-
-template <typename To, typename From, typename... M>
-HEDDLE_PTX_INLINE auto i_cvt(word<From> from) {
-  if constexpr (!is_real<To> && !is_real<From>) {
-    return extended<To>(between_integers<To, From, M...>(from));
-  } else if constexpr (!is_real<To>) {
-    return extended<To>(to_integer<To, computed<From>, M...>(operand_of<From, M...>(from)));
-  } else if constexpr (!is_real<From>) {
-    const auto value = static_cast<typename From::value>(from);
-    computed<To> made;
-    {
-      const rounding<M...> other;
-      made = pinned(static_cast<computed<To>>(pinned(value)));
-    }
-    return real_word<To, M...>(made);
-  } else {
-    computed<From> value = operand_of<From, M...>(from);
-    if constexpr (has<m_rni, M...>) value = static_cast<computed<From>>(rintl(value));
-    if constexpr (has<m_rzi, M...>) value = static_cast<computed<From>>(truncl(value));
-    if constexpr (has<m_rmi, M...>) value = static_cast<computed<From>>(floorl(value));
-    if constexpr (has<m_rpi, M...>) value = static_cast<computed<From>>(ceill(value));
-    computed<To> made;
-    {
-      const rounding<M...> other;
-      made = pinned(static_cast<computed<To>>(pinned(value)));
-    }
-    return real_word<To, M...>(made);
-  }
-}
-/// Two numbers as halves: the first is the upper one.
-template <typename To, typename From, typename... M>
-HEDDLE_PTX_INLINE uint32_t i_cvt(word<From> a, word<From> b) {
-  using half = typename To::half;
-  return static_cast<uint32_t>(i_cvt<half, From, M...>(a)) << 16 | static_cast<uint32_t>(i_cvt<half, From, M...>(b));
 }
 
 }  // namespace heddle::ptx

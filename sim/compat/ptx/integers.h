@@ -189,7 +189,7 @@ HEDDLE_PTX_INLINE word<T> i_rem(word<T> a, word<T> b) {
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> i_abs(word<T> a) {
   if constexpr (has_halves<T>)
-    return a & 0x7fff7fffU;
+    return by_halves<T>(a, a, [](uint16_t x, uint16_t) { return i_abs<typename T::half, M...>(x); });
   else if constexpr (is_real<T>)
     return flushed<T, M...>(static_cast<word<T>>(a & static_cast<word<T>>(~word<T>{0} >> 1)));
   else
@@ -198,7 +198,7 @@ HEDDLE_PTX_INLINE word<T> i_abs(word<T> a) {
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> i_neg(word<T> a) {
   if constexpr (has_halves<T>)
-    return a ^ 0x80008000U;
+    return by_halves<T>(a, a, [](uint16_t x, uint16_t) { return i_neg<typename T::half, M...>(x); });
   else if constexpr (is_real<T>)
     return flushed<T, M...>(static_cast<word<T>>(a ^ static_cast<word<T>>(word<T>{1} << (T::bits - 1))));
   else
@@ -213,7 +213,8 @@ HEDDLE_PTX_INLINE word<T> extreme(word<T> a, word<T> b) {
     return real_extreme<Least, T, M...>(a, b);
   } else {
     const bool first = static_cast<typename T::value>(a) < static_cast<typename T::value>(b);
-    return first == Least ? a : b;
+    const word<T> found = first == Least ? a : b;
+    return has<m_relu, M...> && static_cast<typename T::value>(found) < 0 ? word<T>{0} : found;
   }
 }
 template <typename T, typename... M>

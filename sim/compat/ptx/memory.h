@@ -227,7 +227,11 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> operand) {
   constexpr scope reach = reach_of<M...>(scope::device);
   check_alignment(to, sizeof(word<T>));
   using sim::runtime::rmw_kind;
-  if constexpr (has<m_min, M...>) {
+  if constexpr (T::bits == 128) {
+    uint64_t halves[2] = {static_cast<uint64_t>(operand), static_cast<uint64_t>(operand >> 64)};
+    sim::runtime::exchange_wide(to, halves, order, reach);
+    return wide{halves[1]} << 64 | halves[0];
+  } else if constexpr (has<m_min, M...>) {
     return modified<smaller_word, T>(to, operand, order, reach);
   } else if constexpr (has<m_max, M...>) {
     return modified<greater_word, T>(to, operand, order, reach);
@@ -258,9 +262,18 @@ template <typename Space, typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> expected, word<T> desired) {
   void* const to = at<Space>(address);
   check_alignment(to, sizeof(word<T>));
-  uint64_t found = expected;
-  sim::runtime::compare_exchange(to, sizeof(word<T>), &found, desired, order_of<M...>(), reach_of<M...>(scope::device));
-  return static_cast<word<T>>(found);
+  constexpr memory_order order = order_of<M...>();
+  constexpr scope reach = reach_of<M...>(scope::device);
+  if constexpr (T::bits == 128) {
+    uint64_t found[2] = {static_cast<uint64_t>(expected), static_cast<uint64_t>(expected >> 64)};
+    const uint64_t wanted[2] = {static_cast<uint64_t>(desired), static_cast<uint64_t>(desired >> 64)};
+    sim::runtime::compare_exchange_wide(to, found, wanted, order, reach);
+    return wide{found[1]} << 64 | found[0];
+  } else {
+    uint64_t found = expected;
+    sim::runtime::compare_exchange(to, sizeof(word<T>), &found, desired, order, reach);
+    return static_cast<word<T>>(found);
+  }
 }
 
 template <typename... M>

@@ -4,6 +4,7 @@
 
 #include <heddle/sim/compat/ptx/async.h>
 #include <heddle/sim/compat/ptx/bits.h>
+#include <heddle/sim/compat/ptx/conversions.h>
 #include <heddle/sim/compat/ptx/floats.h>
 #include <heddle/sim/compat/ptx/integers.h>
 #include <heddle/sim/compat/ptx/lanes.h>

@@ -59,8 +59,30 @@ struct t_s16x2 : type<uint32_t, uint32_t, number::bits> {
   using half = t_s16;
 };
 
+/// Two numbers of 8 bits; `highest` is that of their finite ones.
+struct t_e4m3x2 : type<uint16_t, uint16_t, number::bits> {
+  static constexpr uint32_t exponent = 4;
+  static constexpr uint32_t highest = 0x7e;
+};
+struct t_e5m2x2 : type<uint16_t, uint16_t, number::bits> {
+  static constexpr uint32_t exponent = 5;
+  static constexpr uint32_t highest = 0x7b;
+};
+/// Parts of a byte, of which cvt.pack makes words.
+struct t_u2 : type<uint8_t, uint8_t, number::natural> {};
+struct t_s2 : type<uint8_t, int8_t, number::integer> {};
+struct t_u4 : type<uint8_t, uint8_t, number::natural> {};
+struct t_s4 : type<uint8_t, int8_t, number::integer> {};
+
+template <typename T>
+inline constexpr uint32_t bits_of_packed = std::is_same_v<T, t_u2> || std::is_same_v<T, t_s2>   ? 2
+                                           : std::is_same_v<T, t_u4> || std::is_same_v<T, t_s4> ? 4
+                                                                                                : T::bits;
+
 template <typename T>
 concept has_halves = requires { typename T::half; };
+template <typename T>
+concept has_eight_bits = requires { T::highest; };
 template <typename T>
 concept is_real = T::kind == number::real;
 
@@ -82,6 +104,12 @@ HEDDLE_PTX_MODIFIER(rpi);
 HEDDLE_PTX_MODIFIER(ftz);
 HEDDLE_PTX_MODIFIER(sat);
 HEDDLE_PTX_MODIFIER(relu);
+HEDDLE_PTX_MODIFIER(satfinite);
+HEDDLE_PTX_MODIFIER(xorsign);
+HEDDLE_PTX_MODIFIER(abs);
+HEDDLE_PTX_MODIFIER(pack);
+HEDDLE_PTX_MODIFIER(b32);
+HEDDLE_PTX_MODIFIER(conversion);  // none of PTX's: the instruction is one
 HEDDLE_PTX_MODIFIER(NaN);
 HEDDLE_PTX_MODIFIER(approx);
 HEDDLE_PTX_MODIFIER(full);
