@@ -430,6 +430,15 @@ TEST(ptx_kernels, compute_with_floats_as_ieee_says) {
   })));
 }
 
+TEST(ptx_kernels, keep_halves_that_are_subnormal_where_an_f32_is_flushed) {
+  EXPECT_TRUE(is(verdict::ok, "", scoped().run([] {
+    auto* const out = on_device<uint32_t>(3);
+    run("flushes", {}, out);
+    SIM_CHECK(out[0] == 0x10 && out[1] == 0x35800000);
+    SIM_CHECK(out[2] == 0);
+  })));
+}
+
 // -- arithmetic, against what tests/ptx/generate.py computes
 
 struct random_row {
