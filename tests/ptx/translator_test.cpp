@@ -66,7 +66,16 @@ TEST(ptx_text, has_constant_expressions) {
   EXPECT_EQ(constant("(.u64) -1 >> 63"), "1");
   EXPECT_EQ(constant("-1 < 0"), "1");
   EXPECT_EQ(constant("-1 < 0U"), "0");
+  EXPECT_EQ(constant("!!255"), "1");
+  EXPECT_EQ(constant("! ! !255 + 2"), "2");
   EXPECT_EQ(constant("!0 && 2 > 1 || 0"), "1");
+  EXPECT_EQ(constant("-7 % 4"), "1");
+  EXPECT_EQ(constant("5 % 3 - 7 < 0"), "0");
+  EXPECT_EQ(constant("~0 < 0"), "0");
+  EXPECT_EQ(constant("(-1 | 0) / 2"), "0");
+  EXPECT_EQ(constant("1 << 65"), "2");
+  EXPECT_EQ(constant("8 >> 65"), "4");
+  EXPECT_EQ(constant("-1 >> 64 == -1"), "1");
   EXPECT_EQ(constant("~0 == -1 ? 3 <= 3 ? 5 : 6 : 7"), "5");
   EXPECT_EQ(constant("(.s64) 0x8000000000000000 < 0 != 0"), "1");
   EXPECT_EQ(constant("0x7fffffff+1 >= 1"), "1");
@@ -124,6 +133,13 @@ TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
   EXPECT_TRUE(contains(refusal(kernel("bar.arrive 1;")), "it arrives with a count"));
   EXPECT_TRUE(
       contains(refusal(kernel(".reg .b128 %r; atom.add.b128 %r, [p], %r;")), "of 128 bits there are .exch and .cas"));
+  // What ptxas does not take would be left unread here.
+  for (const char* const text :
+       {"cvt.rn.e4m3x2.f32 %h, %r, %r", "cvt.rn.satfinite.f32.f16 %r, %h", "cvt.rzi.relu.s32.f32 %r, %r",
+        "cvt.pack.sat.u8.s32 %r, %r, %r", "cvt.pack.sat.u16.s32.b32 %r, %r, %r, %r", "cvt.rn.f16x2.f32 %r, %r",
+        "vabsdiff4.u32.u32.u32.sat.add %r, %r, %r, %r", "min.relu.u32 %r, %r, %r", "min.abs.f32 %r, %r, %r",
+        "set.eq.f32.f16x2 %r, %r, %r", "set.eq.u16.f16x2 %h, %r, %r", "fma.rn.relu.f32 %r, %r, %r, %r"})
+    EXPECT_NE(refusal(kernel(std::string(".reg .b32 %r; .reg .b16 %h; ") + text + ";")), "accepted") << text;
   EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; mov.u32 %r, %total_smem_size;")),
                        "is no special register that is simulated"));
 }
@@ -269,7 +285,7 @@ TEST(fat_binary, gives_one_line_for_what_is_damaged) {
 
 TEST(ptx_table, stands_in_the_page_as_it_is) { EXPECT_TRUE(contains(file(PTX_PAGE), table_as_markdown())); }
 
-// And by the modifiers that it must have.
+// And by the modifiers that it must have, the first of its types, and as many operands as it needs: rows of one name differ in these, too.
 TEST(ptx_table, finds_each_row_by_its_name) {
   for (const row& one : table()) {
     instruction what;
@@ -277,6 +293,13 @@ TEST(ptx_table, finds_each_row_by_its_name) {
     std::istringstream groups(one.modifiers);
     for (std::string group; groups >> group;)
       if (group.front() == '!') what.modifiers.push_back(group.substr(1, group.find('|') - 1));
+    std::istringstream types(one.types);
+    bool is_first = true;
+    for (std::string type; types >> type; is_first = type == "/")
+      if (is_first && type != "/") what.modifiers.push_back(type);
+    std::istringstream operands(one.operands);
+    for (std::string operand; operands >> operand;)
+      if (operand.front() != '?') what.operands.emplace_back();
     EXPECT_EQ(match(what).of, &one) << one.name << " stands there twice";
   }
 }

@@ -14,20 +14,19 @@ constexpr binary binaries[] = {{"*", 10}, {"/", 10}, {"%", 10}, {"+", 9}, {"-", 
                                {"!=", 6}, {"&&", 2}, {"||", 1}, {"&", 5}, {"^", 4}, {"|", 3}};
 constexpr int lowest_rank = 1;
 
-uint64_t divided(const constant_value& a, const constant_value& b, bool is_unsigned, bool rest) {
-  if (is_unsigned) return rest ? a.bits % b.bits : a.bits / b.bits;
-  const auto x = static_cast<int64_t>(a.bits);
-  const auto y = static_cast<int64_t>(b.bits);
-  if (y == -1) return rest ? 0 : 0 - a.bits;
-  return static_cast<uint64_t>(rest ? x % y : x / y);
+/// Of what is not 0.
+uint64_t quotient(const constant_value& a, const constant_value& b) {
+  if (a.is_unsigned || b.is_unsigned) return a.bits / b.bits;
+  const auto divisor = static_cast<int64_t>(b.bits);
+  return divisor == -1 ? 0 - a.bits : static_cast<uint64_t>(static_cast<int64_t>(a.bits) / divisor);
 }
 
+/// By as many bits as the lower 6 of the count say, as ptxas does.
 uint64_t shifted(const constant_value& a, uint64_t count, bool to_left) {
-  constexpr uint64_t bits = 64;
-  if (to_left) return count >= bits ? 0 : a.bits << count;
-  const uint64_t most = count >= bits ? bits - 1 : count;
-  if (!a.is_unsigned) return static_cast<uint64_t>(static_cast<int64_t>(a.bits) >> most);
-  return count >= bits ? 0 : a.bits >> count;
+  constexpr uint64_t last = 63;
+  if (to_left) return a.bits << (count & last);
+  if (a.is_unsigned) return a.bits >> (count & last);
+  return static_cast<uint64_t>(static_cast<int64_t>(a.bits) >> (count & last));
 }
 
 /// Of two that are not divided: a comparison is an s64, and so is what joins two.
@@ -55,7 +54,9 @@ constant_value joined(std::string_view sign, const constant_value& a, const cons
 
 }  // namespace
 
-bool reader::begins_constant(size_t ahead) const {
+bool reader::begins_constant() const {
+  size_t ahead = 0;
+  while (is_sign('!', ahead)) ++ahead;
   return peek(ahead).is == token::kind::number || is_sign('(', ahead) || is_sign('-', ahead) || is_sign('+', ahead) ||
          is_sign('~', ahead);
 }
@@ -77,7 +78,7 @@ constant_value reader::unary(size_t depth) {
   if (take_if('+')) return unary(depth + 1);
   if (take_if('~')) {
     const constant_value of = unary(depth + 1);
-    return {~of.bits, of.is_unsigned};
+    return {~of.bits, true};
   }
   if (take_if('!')) return {unary(depth + 1).bits == 0 ? 1U : 0U, false};
   if (take_if('(')) {
@@ -110,8 +111,11 @@ constant_value reader::expression(int rank, size_t depth) {
       const constant_value other = expression(one.rank + 1, depth + 1);
       if (one.sign == "/" || one.sign == "%") {
         if (other.bits == 0) wrong("a constant is divided by 0");
-        const bool is_unsigned = made.is_unsigned || other.is_unsigned;
-        made = {divided(made, other, is_unsigned, one.sign == "%"), is_unsigned};
+        // The operands of a rest are of .u64, whatever they were.
+        if (one.sign == "%")
+          made = {made.bits % other.bits, true};
+        else
+          made = {quotient(made, other), made.is_unsigned || other.is_unsigned};
       } else {
         made = joined(one.sign, made, other);
       }

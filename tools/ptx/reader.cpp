@@ -129,7 +129,7 @@ operand reader::one_operand(size_t depth) {
   if (depth > deepest_nesting) wrong("too many brackets in each other");
   if (is_sign('[')) return address(depth);
   if (is_sign('{')) return list(operand::kind::vector, '}', depth);
-  if (begins_constant() || (is_sign('!') && begins_constant(1))) return constant(depth);
+  if (begins_constant()) return constant(depth);
   operand made;
   if (take_if('!')) {
     made = one_operand(depth + 1);

@@ -46,7 +46,7 @@ class reader {
  private:
   static bool is_float(std::string_view number);
   operand number();
-  bool begins_constant(size_t ahead = 0) const;
+  bool begins_constant() const;
   bool is_operator(std::string_view sign) const;
   constant_value unary(size_t depth);
   /// Of what binds as closely as that, or closer.
