@@ -92,7 +92,8 @@ std::vector<parameter> parameters_of_the_driver() {
   all.push_back(driver::split_parameter());
   all.push_back(parameter::one_of("driver.reach", "usual", {"usual", "copies", "all"},
                                   "how the host reaches what cudaMalloc gives: by copies alone in programs with a "
-                                  "main(), by copies alone everywhere, or by its address too"));
+                                  "main(), by copies alone everywhere, or by its address too, as devices "
+                                  "then reach each other's"));
   all.push_back(parameter::one_of("host.functions", "any", {"any", "one", "each"},
                                   "which threads run the host functions of streams: one of the driver for all, one for "
                                   "each, or a choice of the run between the two"));

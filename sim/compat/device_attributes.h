@@ -104,11 +104,15 @@ inline bool has_device(int number) {
                                                                   1) use(116, GPUDirectRDMASupported,                  \
                                                                          GPU_DIRECT_RDMA_SUPPORTED,                    \
                                                                          0) use(120, ClusterLaunch, CLUSTER_LAUNCH, 1) \
-                                                                  use(122, DeferredMappingCudaArraySupported,          \
-                                                                      DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, 0)        \
-                                                                      use(124, DmaBufSupported, DMA_BUF_SUPPORTED, 0)  \
-                                                                          use(132, MulticastSupported,                 \
-                                                                              MULTICAST_SUPPORTED, 0)
+                                                                  use(121, DeferredMappingCudaArraySupported,          \
+                                                                      DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,           \
+                                                                      0) use(122, Reserved122,                         \
+                                                                             CAN_USE_64_BIT_STREAM_MEM_OPS, 1)         \
+                                                                      use(123, Reserved123,                            \
+                                                                          CAN_USE_STREAM_WAIT_VALUE_NOR, 1)            \
+                                                                          use(124, Reserved124, DMA_BUF_SUPPORTED, 0)  \
+                                                                              use(132, MulticastSupported,             \
+                                                                                  MULTICAST_SUPPORTED, 0)
 
 namespace heddle::compat {
 

@@ -133,12 +133,7 @@ inline CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* given
 // -- memory, in streams
 
 inline CUresult cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stream) {
-  void* made = nullptr;
-  heddle::compat::allocate_in_stream(&made, bytes, heddle::compat::memory_place::device_alone, "cuMemAllocAsync",
-                                     stream);
-  heddle::compat::note_allocated(heddle::compat::pool_of(heddle::sim::runtime::current_device()), made, bytes);
-  *memory = reinterpret_cast<uintptr_t>(made);
-  return CUDA_SUCCESS;
+  return cuMemAllocFromPoolAsync(memory, bytes, heddle::compat::pool_of_stream(stream), stream);
 }
 inline CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
   heddle::compat::release_in_stream(heddle::compat::memory_at(memory), stream);

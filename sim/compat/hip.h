@@ -80,9 +80,16 @@ hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostM
 template <typename T>
 hipError_t hipExtMallocWithFlags(T** memory, size_t bytes, unsigned int flags) {
   if (flags > hipDeviceMallocUncached) return hipErrorInvalidValue;
-  // The host reaches what is fine-grained.
-  if (flags != hipDeviceMallocDefault) return hipHostMalloc(memory, bytes);
-  return hipMalloc(memory, bytes);
+  if (flags == hipDeviceMallocDefault) return hipMalloc(memory, bytes);
+  // A signal is the host's. Other devices reach what is fine-grained or not cached, and the host as it does all.
+  const auto place =
+      flags == hipMallocSignalMemory ? heddle::compat::memory_place::host : heddle::compat::memory_place::device;
+  heddle::compat::allocate(memory, bytes, place, "hipExtMallocWithFlags");
+  return hipSuccess;
+}
+enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6 };
+inline hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attribute, hipDeviceptr_t pointer) {
+  return heddle::compat::set_pointer_attribute(value, attribute, pointer) ? hipSuccess : hipErrorInvalidValue;
 }
 inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }
 

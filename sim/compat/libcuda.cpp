@@ -137,6 +137,7 @@ HEDDLE_EXPORTED_4(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", CUdeviceptr, CUdevi
 HEDDLE_EXPORTED_3(cuMemsetD8, "cuMemsetD8_v2", CUdeviceptr, unsigned char, size_t)
 HEDDLE_EXPORTED_3(cuMemGetAddressRange, "cuMemGetAddressRange_v2", CUdeviceptr*, size_t*, CUdeviceptr)
 HEDDLE_EXPORTED_3(cuPointerGetAttribute, "cuPointerGetAttribute", void*, CUpointer_attribute, CUdeviceptr)
+HEDDLE_EXPORTED_4(cuPointerGetAttributes, "cuPointerGetAttributes", unsigned, CUpointer_attribute*, void**, CUdeviceptr)
 HEDDLE_EXPORTED_3(cuPointerSetAttribute, "cuPointerSetAttribute", const void*, CUpointer_attribute, CUdeviceptr)
 HEDDLE_EXPORTED(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange",
                 (void* a, CUdeviceptr b, size_t c, CUmemRangeHandleType d, unsigned long long e), (a, b, c, d, e))

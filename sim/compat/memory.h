@@ -54,12 +54,25 @@ inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream
 /// Behind a call that has given the default stream a copy or a fill, and may return: not where the memory says otherwise. (CUDA Driver API,
 /// "cuPointerSetAttribute".)
 inline void complete(const void* to, const void* from = nullptr) {
+  const uint32_t stream = stream_number(nullptr);
   if (sim::runtime::waits_for_copies(to) || sim::runtime::waits_for_copies(from))
-    sim::runtime::synchronize_stream(stream_number(nullptr));
+    sim::runtime::synchronize_stream(stream);
+  else
+    sim::runtime::note_left_to_stream(stream);
 }
 inline void fill(void* to, int value, size_t bytes) {
   fill_in_stream(to, value, bytes, nullptr);
   complete(to);
+}
+
+/// Of the driver's attributes of pointers, which HIP numbers alike, the one that can be set: calls that copy or fill the memory, and that may return before
+/// that has ended, wait for it from now on. (CUDA Driver API, "cuPointerSetAttribute".)
+inline bool set_pointer_attribute(const void* value, int attribute, const void* pointer) {
+  constexpr int sync_memops = 6;
+  if (value == nullptr || attribute != sync_memops || sim::runtime::allocation_of(pointer).address == nullptr)
+    return false;
+  sim::runtime::set_waits_for_copies(pointer, *static_cast<const unsigned int*>(value) != 0);
+  return true;
 }
 
 // (CUDA Runtime API, "cudaPos", "cudaExtent", "cudaPitchedPtr".)
@@ -90,12 +103,29 @@ inline void fill_rows(void* to, size_t pitch, uint32_t value, size_t element_byt
       one_lane(nullptr));
 }
 
-/// Memory that a graph uses is there from the capture on, and stays.
+struct given_in_stream {
+  memory_place what;
+  const char* call;
+  uint32_t stream;
+};
+/// In its place in the stream, which may be another device's than the pool. Memory that a graph uses is there from the capture on, and stays.
 template <typename T>
-void allocate_in_stream(T** memory, size_t bytes, memory_place what, const char* call, const void* stream) {
-  const uint32_t number = stream_number(stream);
-  *memory = static_cast<T*>(is_capturing(number) ? sim::runtime::allocate_unnamed(bytes, what, call)
-                                                 : sim::runtime::allocate_in_stream(bytes, what, call, number));
+call_answer allocate_from(memory_pool* pool, T** memory, size_t bytes, const given_in_stream& how) {
+  if (memory == nullptr) return call_answer::invalid_value;
+  *memory = nullptr;
+  const uint32_t of_pool = device_of(pool), current = sim::runtime::current_device();
+  if (!has_room_for(pool, bytes)) return call_answer::no_memory;
+  sim::runtime::set_current_device(of_pool);
+  void* const made = is_capturing(how.stream) ? sim::runtime::allocate_unnamed(bytes, how.what, how.call)
+                                              : sim::runtime::allocate_in_stream(bytes, how.what, how.call, how.stream);
+  sim::runtime::set_current_device(current);
+  note_allocated(pool, made, bytes);
+  *memory = static_cast<T*>(made);
+  return made == nullptr ? call_answer::no_memory : call_answer::done;
+}
+/// What memory of the stream is taken from.
+inline memory_pool* pool_of_stream(const void* stream) {
+  return pool_of(sim::runtime::device_of_stream(stream_number(stream)));
 }
 inline void release_in_stream(void* memory, const void* stream) {
   const uint32_t number = stream_number(stream);

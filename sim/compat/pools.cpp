@@ -14,13 +14,16 @@ namespace heddle::compat {
 struct memory_pool {
   uint32_t device = 0;
   bool is_first = false;
-  uint32_t reach = 0;  ///< a bit for each other device that reaches its memory
+  size_t most_bytes = 0;  ///< 0: any number
+  uint32_t loading = 0;   ///< a bit for each other device that loads from its memory
+  uint32_t storing = 0;   ///< likewise; a part of those
   std::array<uint64_t, 8> attributes = {1, 1, 1, 0, 0, 0, 0, 0};
 };
 
 namespace {
 
 constexpr size_t kept = 4, most_kept = 5, used = 6, most_used = 7;
+constexpr int last_flag = 3, threshold = 4;
 
 struct piece {
   memory_pool* from = nullptr;
@@ -66,9 +69,12 @@ void must_be_there(const memory_pool* asked) {
 
 }  // namespace
 
-memory_pool* make_pool(uint32_t device) {
+bool is_there(int device) { return device >= 0 && static_cast<uint32_t>(device) < sim::runtime::device_count(); }
+
+memory_pool* make_pool(uint32_t device, size_t most_bytes) {
   here().pools.push_back(std::make_unique<memory_pool>());
   here().pools.back()->device = device;
+  here().pools.back()->most_bytes = most_bytes;
   return here().pools.back().get();
 }
 
@@ -95,28 +101,74 @@ uint32_t device_of(const memory_pool* pool) {
   return pool->device;
 }
 
+namespace {
+
+/// The attribute of this number, as the runtimes number them: 1 to 3, whether memory may be used again in three ways; 4, how many bytes are kept when
+/// they are given back; then bytes: 5 that are kept, 6 the most that were, 7 in use, 8 the most that were. Null: there is no such attribute.
 uint64_t* attribute_of(memory_pool* pool, int number) {
   must_be_there(pool);
   const auto place = static_cast<size_t>(number) - 1;
   return place < pool->attributes.size() ? &pool->attributes[place] : nullptr;
 }
 
-void let_reach(memory_pool* pool, uint32_t device, bool may_reach) {
-  must_be_there(pool);
-  const uint32_t bit = 1U << device;
-  pool->reach = may_reach ? pool->reach | bit : pool->reach & ~bit;
-  for (const auto& [memory, of] : here().allocated)
-    if (of.from == pool) sim::runtime::let_reach(memory, pool->reach);
+}  // namespace
+
+call_answer get_attribute(memory_pool* pool, int number, void* value) {
+  const uint64_t* const found = attribute_of(pool, number);
+  if (found == nullptr || value == nullptr) return call_answer::invalid_value;
+  if (number <= last_flag)
+    *static_cast<int*>(value) = static_cast<int>(*found);
+  else
+    *static_cast<uint64_t*>(value) = *found;
+  return call_answer::done;
 }
 
-bool reaches(const memory_pool* pool, uint32_t device) {
+call_answer set_attribute(memory_pool* pool, int number, const void* value) {
+  uint64_t* const found = attribute_of(pool, number);
+  if (found == nullptr || value == nullptr) return call_answer::invalid_value;
+  const uint64_t wanted = number <= last_flag ? static_cast<uint64_t>(*static_cast<const int*>(value))
+                                              : *static_cast<const uint64_t*>(value);
+  const auto place = static_cast<size_t>(number) - 1;
+  const bool is_most = place == most_kept || place == most_used;
+  if (number > threshold && (!is_most || wanted != 0)) return call_answer::invalid_value;
+  *found = is_most ? pool->attributes[place - 1] : wanted;
+  return call_answer::done;
+}
+
+call_answer check_access(const memory_pool* pool, int device, range_right what) {
   must_be_there(pool);
-  return pool->device == device || (pool->reach >> device & 1) != 0;
+  if (!is_there(device)) return call_answer::invalid_device;
+  if (static_cast<uint32_t>(device) != pool->device || what == range_right::write) return call_answer::done;
+  return what == range_right::none ? call_answer::invalid_device : call_answer::not_supported;
+}
+
+void let_reach(memory_pool* pool, uint32_t device, range_right what) {
+  const auto put = [&](uint32_t& bits, bool may) { bits = may ? bits | 1U << device : bits & ~(1U << device); };
+  put(pool->loading, what != range_right::none);
+  put(pool->storing, what == range_right::write);
+  for (const auto& [memory, of] : here().allocated)
+    if (of.from == pool) sim::runtime::let_reach(memory, pool->loading, pool->storing);
+}
+
+range_right right_of(const memory_pool* pool, uint32_t device) {
+  must_be_there(pool);
+  if (pool->device == device || (pool->storing >> device & 1) != 0) return range_right::write;
+  return (pool->loading >> device & 1) != 0 ? range_right::read : range_right::none;
+}
+
+memory_pool* pool_that_gave(const void* memory) {
+  if (is_of_this_run == 0) return nullptr;
+  const auto found = here().allocated.find(memory);
+  return found == here().allocated.end() ? nullptr : found->second.from;
+}
+
+bool has_room_for(const memory_pool* pool, size_t bytes) {
+  return pool->most_bytes == 0 || (bytes <= pool->most_bytes && pool->attributes[used] <= pool->most_bytes - bytes);
 }
 
 void note_allocated(memory_pool* from, const void* memory, size_t bytes) {
   if (memory == nullptr) return;
-  sim::runtime::let_reach(memory, from->reach);
+  sim::runtime::let_reach(memory, from->loading, from->storing);
   here().allocated[memory] = {from, bytes};
   auto& counts = from->attributes;
   counts[used] += bytes;
@@ -134,7 +186,7 @@ void note_released(const void* memory) {
   const piece was = found->second;
   allocated.erase(found);
   was.from->attributes[used] -= was.bytes;
-  trim_pool(was.from, was.from->attributes[pool_threshold - 1]);
+  trim_pool(was.from, was.from->attributes[threshold - 1]);
 }
 
 void trim_pool(memory_pool* trimmed, size_t kept_bytes) {

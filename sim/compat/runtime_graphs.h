@@ -216,15 +216,23 @@ struct HEDDLE_GPU(MemAllocNodeParams) {
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemAllocNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
                                                             const HEDDLE_GPU(GraphNode_t) * after, size_t count,
                                                             HEDDLE_GPU(MemAllocNodeParams) * what) {
-  uint32_t reach = 0;
+  if (what->poolProps.allocType != HEDDLE_GPU(MemAllocationTypePinned) ||
+      what->poolProps.location.type != HEDDLE_GPU(MemLocationTypeDevice))
+    return HEDDLE_GPU(ErrorInvalidValue);
+  if (!heddle::compat::has_device(what->poolProps.location.id)) return HEDDLE_GPU(ErrorInvalidDevice);
+  uint32_t loading = 0, storing = 0;
   for (size_t n = 0; n < what->accessDescCount; ++n) {
     if (!heddle::compat::has_device(what->accessDescs[n].location.id)) return HEDDLE_GPU(ErrorInvalidDevice);
-    if (what->accessDescs[n].flags != HEDDLE_GPU(MemAccessFlagsProtNone))
-      reach |= 1U << what->accessDescs[n].location.id;
+    const uint32_t bit = 1U << what->accessDescs[n].location.id;
+    if (what->accessDescs[n].flags != HEDDLE_GPU(MemAccessFlagsProtNone)) loading |= bit;
+    if (what->accessDescs[n].flags == HEDDLE_GPU(MemAccessFlagsProtReadWrite)) storing |= bit;
   }
+  const uint32_t current = heddle::sim::runtime::current_device();
+  heddle::sim::runtime::set_current_device(static_cast<uint32_t>(what->poolProps.location.id));
   heddle::compat::allocate(&what->dptr, what->bytesize, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
                            HEDDLE_GPU_TEXT(GraphAddMemAllocNode));
-  heddle::sim::runtime::let_reach(what->dptr, reach);
+  heddle::sim::runtime::set_current_device(current);
+  heddle::sim::runtime::let_reach(what->dptr, loading, storing);
   return HEDDLE_GPU(GraphAddEmptyNode)(node, graph, after, count);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemFreeNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,

@@ -194,6 +194,7 @@ inline HEDDLE_GPU(Error_t)
   const bool known = heddle::sim::runtime::is_allocated(pointer);
   const bool on_device = known && heddle::sim::runtime::is_on_device(pointer);
   *attributes = {.type = on_device                                         ? HEDDLE_GPU(MemoryTypeDevice)
+                         : heddle::sim::runtime::is_managed(pointer)       ? HEDDLE_GPU(MemoryTypeManaged)
                          : known || heddle::compat::is_registered(pointer) ? HEDDLE_GPU(MemoryTypeHost)
                                                                            : HEDDLE_GPU(MemoryTypeUnregistered),
                  .device = known ? static_cast<int>(heddle::sim::runtime::device_of(pointer)) : -1,

@@ -57,7 +57,6 @@ inline bool is_place(const CUmemLocation& where) {
   return is_on_host(where) || (where.type == CU_MEM_LOCATION_TYPE_DEVICE && is_device(where.id));
 }
 inline bool is_whole(size_t bytes) { return bytes != 0 && bytes % sim::runtime::mapping_granule() == 0; }
-inline CUresult done_if(bool done) { return done ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }
 inline CUresult result_of(sim::runtime::binding said) {
   return said == sim::runtime::binding::lacks_devices ? CUDA_ERROR_ILLEGAL_STATE
                                                       : done_if(said == sim::runtime::binding::done);
@@ -145,27 +144,20 @@ inline CUresult cuMemUnmap(CUdeviceptr from, size_t bytes) {
 }
 /// Without it a device reaches nothing of what is mapped.
 inline CUresult cuMemSetAccess(CUdeviceptr range, size_t bytes, const CUmemAccessDesc* all, size_t count) {
-  using heddle::sim::runtime::range_right;
   for (size_t n = 0; n < count; ++n) {
     if (!heddle::compat::is_place(all[n].location)) return CUDA_ERROR_INVALID_DEVICE;
     if (heddle::compat::is_on_host(all[n].location)) continue;
-    const range_right what = all[n].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? range_right::write
-                             : all[n].flags == CU_MEM_ACCESS_FLAGS_PROT_READ    ? range_right::read
-                                                                                : range_right::none;
     if (!heddle::sim::runtime::allow_in_range(heddle::compat::memory_at(range), bytes,
-                                              static_cast<uint32_t>(all[n].location.id), what))
+                                              static_cast<uint32_t>(all[n].location.id),
+                                              heddle::compat::right_of_flags(all[n].flags)))
       return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
-  using heddle::sim::runtime::range_right;
   if (!heddle::compat::is_place(*location)) return CUDA_ERROR_INVALID_DEVICE;
-  const range_right what =
-      heddle::sim::runtime::right_in_range(heddle::compat::memory_at(address), static_cast<uint32_t>(location->id));
-  *flags = what == range_right::write  ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-           : what == range_right::read ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                       : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  *flags = heddle::compat::flags_of(
+      heddle::sim::runtime::right_in_range(heddle::compat::memory_at(address), static_cast<uint32_t>(location->id)));
   return CUDA_SUCCESS;
 }
 

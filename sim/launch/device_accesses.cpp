@@ -124,7 +124,10 @@ void device_allocations::check_peer(lane& self) {
   const uint32_t mine = self.of->device;
   if (of.peers == peer_reach::all || of.device == mine) return;
   const bool is_own = of.peers == peer_reach::let_to_it;
-  if (((is_own ? of.let >> mine : devices_[mine].peers >> of.device) & 1) != 0) return;
+  const bool may_load = is_own && (of.let_to_load >> mine & 1) != 0;
+  if (is_own ? (may_write(how.kind) ? (of.let_to_store >> mine & 1) != 0 : may_load)
+             : (devices_[mine].peers >> of.device & 1) != 0)
+    return;
   const std::string_view name = of.name;
   const std::string peer = std::to_string(of.device), here = std::to_string(mine);
   const std::string runtime = name.starts_with("hip") ? "hip" : "cuda";
@@ -135,11 +138,12 @@ void device_allocations::check_peer(lane& self) {
           ? ": the node of a graph that allocates memory names devices that reach it (accessDescs)"
           : ": devices reach memory of a pool where " + runtime +
                 "MemPoolSetAccess lets them, whatever DeviceEnablePeerAccess says; call it for device " + here +
-                ", before the launch";
+                (may_load ? " by " + runtime + "MemAccessFlagsProtReadWrite" : "") + ", before the launch";
   core_.end(self, verdict::memory,
             std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
                 core_.map.heap.describe(how.address) + ": memory of device " + peer + ", which device " + here +
-                " was not let to reach" + mend + " (driver.reach=all is a machine on which devices reach each other)");
+                " was not let to " + (may_load ? "store to" : "reach") + mend +
+                " (driver.reach=all is a machine on which devices reach each other)");
 }
 
 // -- the program's own heap ---------------------------------------------------------------------------------------------------------

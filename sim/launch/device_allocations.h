@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ class device_allocations {
                     .with = hands_});
     unflushed_.reset(!core_.machine.flushes || hands_ != nullptr);
     freed_.clear();
+    left_to_streams_.clear();
   }
   /// From the next run on a driver executes commands with these, which must outlive the runs; null: none does.
   void drive_with(const device_set::hands* hands) { hands_ = hands; }
@@ -91,6 +93,11 @@ class device_allocations {
     devices_[device].peers = may_reach ? before | bit : before & ~bit;
     return devices_[device].peers != before;
   }
+
+  /// What calls of the host that may return early have given to streams: the latest copy or fill of each, as numbers of launches. Memory may have the
+  /// host wait for them (allocation::is_waited_for).
+  void note_left_to(uint32_t stream, std::vector<uint32_t> work) { left_to_streams_[stream] = std::move(work); }
+  const std::map<uint32_t, std::vector<uint32_t>>& left_to_streams() const { return left_to_streams_; }
 
   /// Whether the lane's pending access is one for which a driver that is stepped may have to move pages.
   bool may_move_pages(const lane& self) const;
@@ -175,6 +182,7 @@ class device_allocations {
   device_cache cache_;
   std::deque<std::string> names_;  ///< of allocations that have none of their own
   std::vector<std::pair<std::string, uint32_t>> name_counts_;
+  std::map<uint32_t, std::vector<uint32_t>> left_to_streams_;
 };
 
 }  // namespace heddle::sim

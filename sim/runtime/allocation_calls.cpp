@@ -3,6 +3,8 @@
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/other_hosts.h>
+#include <heddle/sim/runtime/reached.h>
 
 #include <string_view>
 #include <vector>
@@ -14,27 +16,58 @@ bool set_peer_access(uint32_t peer, bool may_reach) {
   return execution::instance->memory().set_peer_access(current_device(), peer, may_reach);
 }
 
-void let_reach(const void* memory, uint32_t devices) {
+void let_reach(const void* memory, uint32_t loading, uint32_t storing) {
   if (execution::instance == nullptr) return;
   heap& all = execution::instance->core().map.heap;
-  if (all.contains(memory)) all.let_reach(memory, devices);
+  if (all.contains(memory)) all.let_reach(memory, loading, storing);
 }
 
+namespace {
+
+/// Of what is allocated or mapped; null where that is nothing.
+const allocation* allocation_at(const void* address) {
+  if (execution::instance == nullptr) return nullptr;
+  address = home_of(address);
+  const heap& all = execution::instance->core().map.heap;
+  return all.contains(address) ? all.nearest(address) : nullptr;
+}
+
+}  // namespace
+
 void set_waits_for_copies(const void* address, bool wait) {
+  const caller from = HEDDLE_CALLER;
+  const allocation* const of = allocation_at(address);
+  if (of == nullptr) return;
+  lane& self = caller_lane("an attribute of memory");
+  const driver_call called(self, from, driver_call::kind::wait);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(address), wait ? 1 : 0);
+  execution& here = *execution::instance;
+  take_turn_among_hosts(self, from);
+  here.core().map.heap.wait_for_copies_of(of->base, wait);
+  if (!wait) return;
+  std::vector<uint32_t> work;
+  for (const auto& [stream, left] : here.memory().left_to_streams()) work.insert(work.end(), left.begin(), left.end());
+  for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
+  here.wait_for_launches(self, work, make_operation(operation_kind::synchronize, nullptr, 0, from));
+}
+void note_left_to_stream(uint32_t stream) {
   if (execution::instance == nullptr) return;
-  heap& all = execution::instance->core().map.heap;
-  if (all.contains(address)) all.wait_for_copies_of(address, wait);
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a copy");
+  const entered inside(self);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+  here.memory().note_left_to(stream, here.launched().work_of(self, stream, how));
 }
 bool is_managed(const void* address) {
-  if (execution::instance == nullptr) return false;
-  const heap& all = execution::instance->core().map.heap;
-  const allocation* const of = all.contains(address) ? all.nearest(address) : nullptr;
-  return of != nullptr && std::string_view(of->name).find("Managed") != std::string_view::npos;
+  const allocation* const of = allocation_at(address);
+  const std::string_view name = of == nullptr ? "" : of->name;
+  return name.starts_with("cudaMallocManaged") || name.starts_with("cuMemAllocManaged") ||
+         name.starts_with("hipMallocManaged");
 }
 bool waits_for_copies(const void* address) {
-  if (execution::instance == nullptr) return false;
-  const heap& all = execution::instance->core().map.heap;
-  const allocation* const of = all.contains(address) ? all.nearest(address) : nullptr;
+  const allocation* const of = allocation_at(address);
   return of != nullptr && of->is_waited_for;
 }
 

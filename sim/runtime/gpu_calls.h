@@ -110,11 +110,14 @@ uint32_t current_device();
 void set_current_device(uint32_t device);
 /// Whether the current device reaches memory of another one from now on, which both are below device_count(); false where that is so already.
 bool set_peer_access(uint32_t peer, bool may_reach);
-/// Whether calls of the host that copy or fill the allocation that holds the address, and may return early, return when that has ended.
+/// Whether calls of the host that copy or fill the allocation that holds the address, and may return early, return when that has ended. If so, it
+/// first waits for what such calls have left to streams.
 void set_waits_for_copies(const void* address, bool wait);
 bool waits_for_copies(const void* address);
-/// Of other devices than its own, those with a bit here alone reach the memory, where not all devices reach all memory.
-void let_reach(const void* memory, uint32_t devices);
+/// The stream's latest work is of a call of the host that may return early.
+void note_left_to_stream(uint32_t stream);
+/// Of other devices than its own, those with a bit here alone load from the memory and store to it, where not all devices reach all memory.
+void let_reach(const void* memory, uint32_t loading, uint32_t storing);
 uint32_t device_of_stream(uint32_t stream);
 
 // -- launches, streams, events

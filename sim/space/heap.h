@@ -32,7 +32,8 @@ struct allocation {
   bool with_block = false;      ///< it was freed by the end of the block whose shared memory it is
   bool is_hidden = false;       ///< the host does not reach it by its address
   peer_reach peers = peer_reach::all;
-  uint32_t let = 0;            ///< with let_to_it: a bit for each other device that was
+  uint32_t let_to_load = 0;    ///< with let_to_it: a bit for each other device that was
+  uint32_t let_to_store = 0;   ///< likewise; a part of those
   bool is_waited_for = false;  ///< calls that copy or fill it return when that has ended
 
   bool holds(const void* address, size_t bytes) const {
@@ -114,12 +115,13 @@ class heap {
     allocations_.back().is_hidden = from_host;
     allocations_.back().peers = peers;
   }
-  /// Of other devices, these alone reach the allocation that begins there, if it is hidden from any.
-  void let_reach(const void* base, uint32_t devices) {
+  /// Of other devices, these alone load from the allocation that begins there, and store to it, if it is hidden from any.
+  void let_reach(const void* base, uint32_t loading, uint32_t storing) {
     allocation& of = allocations_[owner_of_line_[offset_of(base) / line_bytes]];
     if (of.peers == peer_reach::all) return;
     of.peers = peer_reach::let_to_it;
-    of.let = devices;
+    of.let_to_load = loading;
+    of.let_to_store = storing;
   }
   bool has_hidden() const { return has_hidden_; }
   void wait_for_copies_of(const void* address, bool wait) {

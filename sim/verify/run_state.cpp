@@ -17,6 +17,10 @@ bool visit_machine(const execution& run, state_reader& to) {
   if (!counts) return false;
   const device_set& devices = run.memory().devices();
   for (uint32_t n = 0; n < devices.size(); ++n) to.fact(devices[n].peers);
+  for (const auto& [stream, work] : run.memory().left_to_streams()) {
+    to.fact(uint64_t{stream} << 32 | work.size());
+    for (const uint32_t launch : work) to.fact(launch);
+  }
   // Where pages are that move.
   if (devices.places_memory())
     for (const allocation& each : core.map.heap.allocations())
@@ -60,8 +64,9 @@ void visit_memory(const execution& run, state_reader& to) {
   to.fact(heap.frees());
   to.fact(heap.allocations().size());
   for (const allocation& each : heap.allocations()) {
-    to.fact((each.freed ? 1u : 0u) | (each.is_waited_for ? 2u : 0u) | uint64_t{each.device} << 2 |
-            uint64_t{each.let} << 32);
+    to.fact((each.freed ? 1u : 0u) | (each.is_waited_for ? 2u : 0u) | static_cast<uint32_t>(each.peers) << 2 |
+            uint64_t{each.device} << 4);
+    if (each.peers == peer_reach::let_to_it) to.fact(uint64_t{each.let_to_load} << 32 | each.let_to_store);
     if (!each.freed) to.bytes(each.base, each.size_bytes);
   }
   run.memory().unflushed().for_each(heap,

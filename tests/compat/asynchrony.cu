@@ -411,6 +411,31 @@ int given_by_another(std::string_view what) {
   return is_busy ? 1 : 0;
 }
 
+// A pool lets another device load from its memory, and not store to it.
+int uses_pool_that_is_read(bool stores) {
+  cudaSetDevice(1);
+  cudaMemPool_t pool = nullptr;
+  cudaDeviceGetDefaultMemPool(&pool, 1);
+  const cudaMemAccessDesc reads = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtRead};
+  if (cudaMemPoolSetAccess(pool, &reads, 1) != cudaSuccess) return 2;
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+  cudaMemLocation there = {cudaMemLocationTypeDevice, 0};
+  cudaMemPoolGetAccess(&flags, pool, &there);
+  if (flags != cudaMemAccessFlagsProtRead) return 3;
+  int* from = nullptr;
+  cudaMallocAsync(&from, sizeof *from, nullptr);
+  put<<<1, 1>>>(from, 8);
+  cudaDeviceSynchronize();
+  cudaSetDevice(0);
+  int* const result = on_host();
+  if (stores)
+    put<<<1, 1>>>(from, 9);
+  else
+    add_one<<<1, 1>>>(from, result);
+  cudaDeviceSynchronize();
+  return *result == 9 ? 0 : 1;
+}
+
 // Memory of a pool is reached by the devices that the pool names, whatever the devices were let to reach; by those that it names later, too.
 int stores_to_pool_of_peer(std::string_view what) {
   cudaSetDevice(1);
@@ -456,12 +481,17 @@ int fills_what_is_waited_for(std::string_view what) {
   int* const result = on_host();
   const auto address = reinterpret_cast<CUdeviceptr>(to);
   const unsigned int waits = what == "sync_memops_off" ? 0 : 1;
+  // What is told behind the fill waits for it; and not for a kernel behind that.
+  const bool is_late = what.starts_with("sync_memops_late");
+  if (is_late) cudaMemset(to, 0, sizeof *to);
+  if (what == "sync_memops_late_kernel") put<<<1, 1>>>(to, 0);
   if (cuPointerSetAttribute(&waits, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address) != CUDA_SUCCESS) return 2;
   bool is_set = false;
   cuPointerGetAttribute(&is_set, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
   if (is_set != (waits != 0)) return 3;
   if (cuPointerSetAttribute(&waits, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_ERROR_INVALID_VALUE) return 4;
-  if (what == "sync_memops_copy") {
+  if (is_late) {
+  } else if (what == "sync_memops_copy") {
     int* const from = on_device();
     cudaMemset(from, 0, sizeof *from);
     cudaMemcpy(to, from, sizeof *to, cudaMemcpyDeviceToDevice);
@@ -499,6 +529,7 @@ int main(int count, char** arguments) {
   if (what == "copy_twice") return copies_twice();
   if (what == "copy_to_peer") return copies_to_peer();
   if (what.starts_with("peer")) return stores_to_peer(what == "peer_is_let");
+  if (what.starts_with("pool_is_read")) return uses_pool_that_is_read(what == "pool_is_read_and_stored_to");
   if (what.starts_with("pool")) return stores_to_pool_of_peer(what);
   if (what.starts_with("sync_memops")) return fills_what_is_waited_for(what);
   if (what == "file_of_memory") return asks_for_a_file_of_memory();

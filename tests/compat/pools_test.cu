@@ -115,6 +115,204 @@ TEST(pools, have_memory_of_their_device) {
                                           5)));
 }
 
+machine two_devices() { return machine({"fidelity=scoped", "driver.devices=2", "driver.reach=copies"}); }
+
+TEST(pools, are_reached_by_their_device_whatever_is_said) {
+  EXPECT_TRUE(always(verdict::ok, two_devices().run_many(
+                                      [] {
+                                        cudaMemPool_t pool = pool_on(1);
+                                        cudaMemAccessDesc said[2] = {
+                                            {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite},
+                                            {{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtNone}};
+                                        SIM_CHECK(cudaMemPoolSetAccess(pool, said, 2) == cudaErrorInvalidDevice);
+                                        said[1].flags = cudaMemAccessFlagsProtRead;
+                                        SIM_CHECK(cudaMemPoolSetAccess(pool, said, 2) == cudaErrorNotSupported);
+                                        said[1].location.id = 2;
+                                        SIM_CHECK(cudaMemPoolSetAccess(pool, said, 2) == cudaErrorInvalidDevice);
+                                        said[1].location = {cudaMemLocationTypeHost, 0};
+                                        SIM_CHECK(cudaMemPoolSetAccess(pool, said, 2) == cudaErrorInvalidValue);
+                                        // Not one of them counts.
+                                        cudaMemAccessFlags flags = cudaMemAccessFlagsProtRead;
+                                        SIM_CHECK(cudaMemPoolGetAccess(&flags, pool, &said[0].location) == cudaSuccess);
+                                        SIM_CHECK(flags == cudaMemAccessFlagsProtNone);
+                                        said[1] = {{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtReadWrite};
+                                        SIM_CHECK(cudaMemPoolSetAccess(pool, said, 2) == cudaSuccess);
+                                      },
+                                      2)));
+}
+
+// Memory of another device's pool comes in the place of the stream that asks for it, be it the default one.
+TEST(pools, give_memory_in_its_place_in_a_stream_of_another_device) {
+  EXPECT_TRUE(always(verdict::ok, two_devices().run_many(
+                                      [] {
+                                        cudaMemPool_t pool = pool_on(1);
+                                        const cudaMemAccessDesc lets = {{cudaMemLocationTypeDevice, 0},
+                                                                        cudaMemAccessFlagsProtReadWrite};
+                                        cudaMemPoolSetAccess(pool, &lets, 1);
+                                        int* memory = nullptr;
+                                        cudaMallocFromPoolAsync(&memory, sizeof(int), pool, nullptr);
+                                        store<<<1, 1>>>(memory, 1);
+                                        cudaStreamSynchronize(nullptr);
+                                        cudaFreeAsync(memory, nullptr);
+                                        // What a stream of device 1 is given comes from a pool of device 1.
+                                        cudaSetDevice(1);
+                                        cudaStream_t stream;
+                                        cudaStreamCreate(&stream);
+                                        cudaSetDevice(0);
+                                        cudaMallocAsync(&memory, sizeof(int), stream);
+                                        cudaPointerAttributes of;
+                                        cudaPointerGetAttributes(&of, memory);
+                                        SIM_CHECK(of.device == 1);
+                                        cudaDeviceSynchronize();
+                                      },
+                                      50)));
+}
+
+TEST(pools, give_no_more_than_they_may) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        cudaMemPoolProps how = {};
+                                        how.allocType = cudaMemAllocationTypePinned;
+                                        how.location = {cudaMemLocationTypeDevice, 0};
+                                        how.maxSize = 100;
+                                        cudaMemPool_t pool = nullptr;
+                                        cudaMemPoolCreate(&pool, &how);
+                                        char* one = nullptr;
+                                        char* other = nullptr;
+                                        SIM_CHECK(cudaMallocFromPoolAsync(&one, 60, pool, nullptr) == cudaSuccess);
+                                        SIM_CHECK(cudaMallocFromPoolAsync(&other, 60, pool, nullptr) ==
+                                                      cudaErrorMemoryAllocation &&
+                                                  other == nullptr);
+                                        cudaFreeAsync(one, nullptr);
+                                        SIM_CHECK(cudaMallocFromPoolAsync(&other, 60, pool, nullptr) == cudaSuccess);
+                                        how.location.type = cudaMemLocationTypeHost;
+                                        SIM_CHECK(cudaMemPoolCreate(&pool, &how) == cudaErrorNotSupported);
+                                      },
+                                      2)));
+}
+
+TEST(pools, of_the_driver_are_those_of_the_runtime) {
+  const auto uses = [](bool lets) {
+    return [lets] {
+      CUmemPoolProps how = {};
+      how.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+      how.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+      CUmemoryPool pool = nullptr, now = nullptr;
+      SIM_CHECK(cuMemPoolCreate(&pool, &how) == CUDA_SUCCESS);
+      SIM_CHECK(cuDeviceGetDefaultMemPool(&now, 1) == CUDA_SUCCESS && now != pool);
+      SIM_CHECK(cuDeviceSetMemPool(1, pool) == CUDA_SUCCESS && cuDeviceSetMemPool(0, pool) == CUDA_ERROR_INVALID_VALUE);
+      SIM_CHECK(cuDeviceGetMemPool(&now, 1) == CUDA_SUCCESS && now == pool);
+      unsigned long long bytes = 64;
+      SIM_CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes) == CUDA_SUCCESS);
+      CUmemLocation there = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+      const CUmemAccessDesc reach = {there, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+      CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+      if (lets) SIM_CHECK(cuMemPoolSetAccess(pool, &reach, 1) == CUDA_SUCCESS);
+      SIM_CHECK(cuMemPoolGetAccess(&flags, pool, &there) == CUDA_SUCCESS);
+      SIM_CHECK(flags == (lets ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE));
+      CUdeviceptr memory = 0;
+      SIM_CHECK(cuMemAllocFromPoolAsync(&memory, 48, pool, nullptr) == CUDA_SUCCESS);
+      SIM_CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes) == CUDA_SUCCESS && bytes == 48);
+      CUmemoryPool from = nullptr;
+      cuPointerGetAttribute(&from, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory);
+      SIM_CHECK(from == pool);
+      store<<<1, 1>>>(reinterpret_cast<int*>(memory), 1);
+      cudaDeviceSynchronize();
+      cuMemFreeAsync(memory, nullptr);
+      cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes);
+      SIM_CHECK(bytes == 48 && cuMemPoolTrimTo(pool, 0) == CUDA_SUCCESS);
+      cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes);
+      SIM_CHECK(bytes == 0 && cuMemPoolDestroy(pool) == CUDA_SUCCESS);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, two_devices().run_many(uses(true), 20)));
+  EXPECT_TRUE(always(verdict::memory, two_devices().run_many(uses(false), 5)));
+}
+
+TEST(pools, of_graphs_have_memory_of_the_device_that_they_name) {
+  const auto uses = [](cudaMemAccessFlags flags) {
+    return [flags] {
+      cudaGraph_t graph;
+      cudaGraphCreate(&graph, 0);
+      cudaGraphNode_t node;
+      const cudaMemAccessDesc reach = {{cudaMemLocationTypeDevice, 0}, flags};
+      cudaMemAllocNodeParams what = {};
+      what.bytesize = 4;
+      SIM_CHECK(cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &what) == cudaErrorInvalidValue);
+      what.poolProps.allocType = cudaMemAllocationTypePinned;
+      what.poolProps.location = {cudaMemLocationTypeDevice, 1};
+      what.accessDescs = &reach;
+      what.accessDescCount = 1;
+      SIM_CHECK(cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &what) == cudaSuccess);
+      cudaPointerAttributes of;
+      cudaPointerGetAttributes(&of, what.dptr);
+      SIM_CHECK(of.device == 1);
+      store<<<1, 1>>>(static_cast<int*>(what.dptr), 1);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, two_devices().run_many(uses(cudaMemAccessFlagsProtReadWrite), 5)));
+  EXPECT_TRUE(always(verdict::memory, two_devices().run_many(uses(cudaMemAccessFlagsProtRead), 5)));
+  EXPECT_TRUE(says(two_devices().explain(uses(cudaMemAccessFlagsProtRead)).message,
+                   "not let to store to: the node of a graph"));
+}
+
+TEST(pointers, have_attributes_of_the_driver) {
+  EXPECT_TRUE(always(
+      verdict::ok,
+      two_devices().run_many(
+          [] {
+            CUdeviceptr memory = 0, managed = 0, host = 0;
+            cudaSetDevice(1);
+            cuMemAlloc(&memory, 16);
+            cuMemAllocManaged(&managed, 4, CU_MEM_ATTACH_GLOBAL);
+            unsigned int type = 0;
+            bool moves = false;
+            SIM_CHECK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, managed) == CUDA_SUCCESS);
+            SIM_CHECK(cuPointerGetAttribute(&moves, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed) == CUDA_SUCCESS);
+            SIM_CHECK(moves && type == CU_MEMORYTYPE_DEVICE);
+            cudaPointerAttributes of;
+            cudaPointerGetAttributes(&of, reinterpret_cast<void*>(managed));
+            SIM_CHECK(of.type == cudaMemoryTypeManaged && of.hostPointer == of.devicePointer);
+            SIM_CHECK(cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory) ==
+                      CUDA_ERROR_INVALID_VALUE);
+            CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                           CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+            int device = 0;
+            size_t bytes = 0;
+            host = 1;
+            void* values[] = {&type, &device, &host, &bytes};
+            SIM_CHECK(cuPointerGetAttributes(4, asked, values, memory + 8) == CUDA_SUCCESS);
+            SIM_CHECK(type == CU_MEMORYTYPE_DEVICE && device == 1 && host == 0 && bytes == 16);
+            host = bytes = 1;
+            SIM_CHECK(cuPointerGetAttributes(4, asked, values, reinterpret_cast<CUdeviceptr>(&device)) == CUDA_SUCCESS);
+            SIM_CHECK(type == 0 && device == CU_DEVICE_INVALID && host == 0 && bytes == 0);
+            asked[1] = static_cast<CUpointer_attribute>(5);
+            SIM_CHECK(cuPointerGetAttributes(4, asked, values, memory) == CUDA_ERROR_INVALID_VALUE);
+            // Memory that is mapped has them where it lies.
+            CUmemAllocationProp prop = {};
+            prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+            prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+            size_t whole = 0;
+            cuMemGetAllocationGranularity(&whole, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+            CUmemGenericAllocationHandle handle = 0;
+            cuMemCreate(&handle, whole, &prop, 0);
+            cuMemAddressReserve(&memory, whole, 0, 0, 0);
+            cuMemMap(memory, whole, 0, handle, 0);
+            unsigned int waits = 1;
+            moves = false;
+            SIM_CHECK(cuPointerSetAttribute(&waits, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory) == CUDA_SUCCESS);
+            cuPointerGetAttribute(&moves, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory);
+            SIM_CHECK(moves);
+            int value = -1;
+            cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(121), 0);
+            SIM_CHECK(value == 0);
+            cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(122), 0);
+            SIM_CHECK(value == 1);
+          },
+          2)));
+}
+
 TEST(pools, are_not_used_behind_their_end) {
   EXPECT_TRUE(always(verdict::assertion, scoped().run_many(
                                              [] {

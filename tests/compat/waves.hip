@@ -107,12 +107,37 @@ int stores_to_peer(bool lets) {
   return hipDeviceSynchronize() == hipSuccess && *to == 9 ? 0 : 1;
 }
 
+/// It is memory of that device, which all reach.
+int stores_to_fine_grained_of_peer() {
+  int* to = nullptr;
+  hipPointerAttribute_t of;
+  hipSetDevice(1);
+  if (hipExtMallocWithFlags(&to, sizeof *to, hipDeviceMallocFinegrained) != hipSuccess) return 2;
+  if (hipPointerGetAttributes(&of, to) != hipSuccess || of.type != hipMemoryTypeDevice || of.device != 1) return 3;
+  hipSetDevice(0);
+  put<<<1, 1>>>(to);
+  return hipDeviceSynchronize() == hipSuccess && *to == 9 ? 0 : 1;
+}
+
+/// A fill that the host waits for, as the memory says so.
+int fills_what_is_waited_for() {
+  int* to = nullptr;
+  const unsigned waits = 1;
+  if (hipMalloc(&to, sizeof *to) != hipSuccess ||
+      hipPointerSetAttribute(&waits, HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS, to) != hipSuccess ||
+      hipMemset(to, 1, sizeof *to) != hipSuccess)
+    return 2;
+  return *to == 0x01010101 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
   if (what.starts_with("copied")) return copies(what.ends_with("waited_for"));
   if (what.starts_with("found")) return finds_by_failing(what.ends_with("acquires"));
+  if (what == "peer_is_fine_grained") return stores_to_fine_grained_of_peer();
+  if (what == "waits_for_copies") return fills_what_is_waited_for();
   if (what.starts_with("peer")) return stores_to_peer(what == "peer_is_let");
   account* of = nullptr;
   if (hipHostMalloc(reinterpret_cast<void**>(&of), sizeof *of, hipHostMallocDefault) != hipSuccess) return 2;

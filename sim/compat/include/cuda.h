@@ -332,10 +332,13 @@ HEDDLE_COMPAT_INLINE CUresult cuEventQuery(CUevent event) { return static_cast<C
 inline CUresult cuEventSynchronize(CUevent event) { return static_cast<CUresult>(cudaEventSynchronize(event)); }
 inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cudaEventDestroy(event)); }
 
-#include <heddle/sim/compat/driver_calls.h>
+// clang-format off: each uses what is before it
 #include <heddle/sim/compat/driver_pointers.h>
+#include <heddle/sim/compat/virtual_memory.h>
+#include <heddle/sim/compat/driver_pools.h>
+#include <heddle/sim/compat/driver_calls.h>
 #include <heddle/sim/compat/driver_streams.h>
 #include <heddle/sim/compat/tensor_maps.h>
-#include <heddle/sim/compat/virtual_memory.h>
+// clang-format on
 
 #include <heddle/sim/compat/include/cudaTypedefs.h>

@@ -13,25 +13,28 @@
   use(cuCtxGetDevice, 2000) use(cuCtxPopCurrent, 2000) use(cuCtxPopCurrent, 4000) use(cuCtxPushCurrent, 2000) \
   use(cuCtxPushCurrent, 4000) use(cuCtxSetCurrent, 4000) use(cuCtxSynchronize, 2000) use(cuDeviceCanAccessPeer, 4000) \
   use(cuDeviceComputeCapability, 2000) use(cuDeviceGet, 2000) use(cuDeviceGetAttribute, 2000) use(cuDeviceGetCount, 2000) \
+  use(cuDeviceGetDefaultMemPool, 11020) use(cuDeviceGetMemPool, 11020) use(cuDeviceSetMemPool, 11020) \
   use(cuDeviceGetName, 2000) use(cuDevicePrimaryCtxRelease, 7000) use(cuDevicePrimaryCtxRelease, 11000) \
   use(cuDevicePrimaryCtxRetain, 7000) use(cuDeviceTotalMem, 3020) use(cuDriverGetVersion, 2020) use(cuEventCreate, 2000) \
   use(cuEventDestroy, 2000) use(cuEventDestroy, 4000) use(cuEventElapsedTime, 2000) use(cuEventElapsedTime, 12080) \
   use(cuEventQuery, 2000) use(cuEventRecord, 2000) use(cuEventSynchronize, 2000) use(cuGetErrorName, 6000) \
   use(cuGetErrorString, 6000) use(cuInit, 2000) use(cuLaunchCooperativeKernel, 9000) use(cuLaunchHostFunc, 10000) \
   use(cuLaunchKernel, 4000) use(cuLaunchKernelEx, 11060) use(cuMemAddressFree, 10020) use(cuMemAddressReserve, 10020) \
-  use(cuMemAlloc, 3020) use(cuMemAllocAsync, 11020) use(cuMemAllocHost, 3020) use(cuMemAllocManaged, 6000) use(cuMemCreate, 10020) \
+  use(cuMemAlloc, 3020) use(cuMemAllocAsync, 11020) use(cuMemAllocFromPoolAsync, 11020) use(cuMemAllocHost, 3020) use(cuMemAllocManaged, 6000) use(cuMemCreate, 10020) \
   use(cuMemExportToShareableHandle, 10020) use(cuMemFree, 3020) use(cuMemFreeAsync, 11020) use(cuMemFreeHost, 2000) \
   use(cuMemGetAccess, 10020) use(cuMemGetAddressRange, 3020) use(cuMemGetAllocationGranularity, 10020) \
   use(cuMemGetAllocationPropertiesFromHandle, 10020) use(cuMemGetHandleForAddressRange, 11070) use(cuMemHostAlloc, 2020) use(cuMemHostGetDevicePointer, 2020) \
   use(cuMemHostGetDevicePointer, 3020) use(cuMemHostRegister, 6050) use(cuMemHostUnregister, 4000) \
-  use(cuMemImportFromShareableHandle, 10020) use(cuMemMap, 10020) use(cuMemRelease, 10020) use(cuMemRetainAllocationHandle, 11000) \
+  use(cuMemImportFromShareableHandle, 10020) use(cuMemMap, 10020) use(cuMemPoolCreate, 11020) use(cuMemPoolDestroy, 11020) \
+  use(cuMemPoolGetAccess, 11020) use(cuMemPoolGetAttribute, 11020) use(cuMemPoolSetAccess, 11020) \
+  use(cuMemPoolSetAttribute, 11020) use(cuMemPoolTrimTo, 11020) use(cuMemRelease, 10020) use(cuMemRetainAllocationHandle, 11000) \
   use(cuMemSetAccess, 10020) use(cuMemUnmap, 10020) use(cuMemcpy, 4000) use(cuMemcpyAsync, 4000) use(cuMemcpyDtoD, 3020) \
   use(cuMemcpyDtoDAsync, 3000) use(cuMemcpyDtoDAsync, 3020) use(cuMemcpyDtoH, 3020) use(cuMemcpyDtoHAsync, 3020) \
   use(cuMemcpyHtoD, 3020) use(cuMemcpyHtoDAsync, 3020) use(cuMemcpyPeer, 4000) use(cuMemcpyPeerAsync, 4000) use(cuMemsetD32, 3020) \
   use(cuMemsetD32Async, 3020) use(cuMemsetD8, 3020) use(cuMemsetD8Async, 3020) use(cuModuleGetFunction, 2000) \
   use(cuModuleGetGlobal, 3020) use(cuModuleLoad, 2000) use(cuModuleLoadData, 2000) use(cuModuleUnload, 2000) \
   use(cuMulticastAddDevice, 12010) use(cuMulticastBindAddr, 12010) use(cuMulticastBindMem, 12010) use(cuMulticastCreate, 12010) \
-  use(cuMulticastGetGranularity, 12010) use(cuMulticastUnbind, 12010) use(cuPointerGetAttribute, 4000) use(cuPointerSetAttribute, 6000) use(cuStreamBatchMemOp, 8000) \
+  use(cuMulticastGetGranularity, 12010) use(cuMulticastUnbind, 12010) use(cuPointerGetAttribute, 4000) use(cuPointerGetAttributes, 7000) use(cuPointerSetAttribute, 6000) use(cuStreamBatchMemOp, 8000) \
   use(cuStreamBatchMemOp, 11070) use(cuStreamCreate, 2000) use(cuStreamCreateWithPriority, 5050) use(cuStreamDestroy, 2000) \
   use(cuStreamDestroy, 4000) use(cuStreamQuery, 2000) use(cuStreamSynchronize, 2000) use(cuStreamWaitEvent, 3020) \
   use(cuStreamWaitValue32, 8000) use(cuStreamWaitValue32, 11070) use(cuStreamWaitValue64, 9000) use(cuStreamWaitValue64, 11070) \
