@@ -293,11 +293,8 @@ def of_halves(kernel):
             if mixes:
                 x, y = x & 0x7FFF, y & 0x7FFF
             if is_nan(x, kind) and is_nan(y, kind) or keeps_nan and (is_nan(x, kind) or is_nan(y, kind)):
-                found = 0x7FFF
-                if mixes:
-                    raise Undecided
-            else:
-                found = reals.extreme(opcode, kind, x, y)
+                return 0x7FFF
+            found = reals.extreme(opcode, kind, x, y)
             return found | sign if mixes else found
 
         results = [joined([one(x, y) for x, y in row], 16) for row in halves]

@@ -205,17 +205,14 @@ template <bool Least, typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
   first = flushed<T, M...>(first);
   second = flushed<T, M...>(second);
-  if constexpr (has<m_xorsign, M...>) {
-    // Of the magnitudes, with the signs' exclusive or.
-    constexpr word<T> top = static_cast<word<T>>(word<T>{1} << (T::bits - 1));
-    const auto sign = static_cast<word<T>>((first ^ second) & top);
-    const auto rest = static_cast<word<T>>(top - 1);
-    const word<T> found =
-        real_extreme_of_two<Least, T, M...>(static_cast<word<T>>(first & rest), static_cast<word<T>>(second & rest));
-    return static_cast<word<T>>(found | sign);
-  } else {
-    return real_extreme_of_two<Least, T, M...>(first, second);
-  }
+  constexpr word<T> top = static_cast<word<T>>(word<T>{1} << (T::bits - 1));
+  const auto sign = static_cast<word<T>>((first ^ second) & top);
+  const auto magnitude = [](word<T> of) { return has<m_abs, M...> ? static_cast<word<T>>(of & (top - 1)) : of; };
+  const word<T> found = real_extreme_of_two<Least, T, M...>(magnitude(first), magnitude(second));
+  // The signs' exclusive or, but of no NaN. (PTX ISA, "min", ".xorsign".)
+  const computed<T> value = operand_of<T>(found);
+  if (!has<m_xorsign, M...> || value != value) return found;
+  return static_cast<word<T>>((found & (top - 1)) | sign);
 }
 
 HEDDLE_PTX_INLINE uint16_t lower_half(uint32_t both) { return static_cast<uint16_t>(both); }
