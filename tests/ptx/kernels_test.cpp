@@ -439,6 +439,17 @@ TEST(ptx_kernels, keep_halves_that_are_subnormal_where_an_f32_is_flushed) {
   })));
 }
 
+TEST(ptx_kernels, have_magnitudes_with_the_signs_exclusive_or) {
+  EXPECT_TRUE(is(verdict::ok, "", scoped().run([] {
+    auto* const out = on_device<uint32_t>(5);
+    run("magnitudes", {}, out);
+    SIM_CHECK(out[0] == 0xbf800000 && out[2] == 0xc0000000);
+    // A NaN has no sign.
+    SIM_CHECK(out[1] == 0x7fffffff && out[3] == 0xc0007fff);
+    SIM_CHECK(out[4] == 0x3f800000);
+  })));
+}
+
 // -- arithmetic, against what tests/ptx/generate.py computes
 
 struct random_row {
