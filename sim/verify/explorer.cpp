@@ -20,12 +20,6 @@ constexpr const char* other_run =
 
 constexpr uint64_t bits_below(uint32_t count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-/// What is seen again and again, though it is old, or fails again and again for no reason, is not fair.
-bool may_go_on_for_ever(const answer& given) {
-  return given.picked == 0 || (given.kind != choice_kind::visible && given.kind != choice_kind::spurious &&
-                               given.kind != choice_kind::place);
-}
-
 /// Whether minimal progress promises that a wave starts. One that starts in calls into the driver alone does so as long as a call waits; a loop
 /// of calls that return is not told from others here.
 bool promises_a_start(const run_core& core) {
@@ -40,6 +34,22 @@ bool promises_a_start(const run_core& core) {
 }
 
 }  // namespace
+
+// What is seen again and again, though it is old, or fails again and again for no reason, is not fair. Nor is a wait for notice that ends again and
+// again without one. A loop that looks at memory is another matter: that it goes round is what it does, and it may do so for ever.
+bool explorer::may_go_on_for_ever(const node& taken) {
+  if (taken.given.picked == 0) return true;
+  switch (taken.given.kind) {
+    case choice_kind::visible:
+    case choice_kind::spurious:
+    case choice_kind::place:
+      return false;
+    case choice_kind::wake:
+      return !taken.waits_for_notice;
+    default:
+      return true;
+  }
+}
 
 void explorer::forget_path() {
   path_.clear();
@@ -174,6 +184,8 @@ uint32_t explorer::pick_fresh(const choice& asked) {
   if (asked.kind == choice_kind::actor) return pick_actor(asked);
   if (asked.kind == choice_kind::wake && options_.block_waits) return pick_wake(asked);
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
+  if (asked.kind == choice_kind::wake)
+    fresh.waits_for_notice = waits_for_notice(*execution::instance->core().choices.asks);
   // A lane that goes on alone is never chosen, and may choose again and again what it sees. Not at the first such choice: most runs
   // come to an actor's next, and a state costs more than that.
   return path_.empty() || path_.back().state != no_state ? push(fresh) : push_state(fresh);
@@ -308,7 +320,7 @@ void explorer::tell_if_unsaved() {
 
 void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
   bool counts = options_.fair_cycles;
-  for (size_t n = from_node; n < path_.size(); ++n) counts = counts && may_go_on_for_ever(path_[n].given);
+  for (size_t n = from_node; n < path_.size(); ++n) counts = counts && may_go_on_for_ever(path_[n]);
   if (!counts) return known_.add_way(nullptr);
   const node& from = path_[from_node];
   const size_t known = operations_.size() - from.turns;

@@ -147,7 +147,8 @@ class explorer final : public scheduler::strategy {
     uint32_t lane = no_lane;
     /// Of the end of a wait: its private state. Of the next actor: where it stands before a load that finds nothing new.
     state_key stands = {};
-    bool skipped = false;  ///< a choice of the next actor that was none: its operation is local
+    bool skipped = false;           ///< a choice of the next actor that was none: its operation is local
+    bool waits_for_notice = false;  ///< of the end of a wait: only a notice gives it a reason to end
   };
 
   uint32_t pick_answer(const choice& asked);
@@ -155,6 +156,10 @@ class explorer final : public scheduler::strategy {
   uint32_t pick_fresh(const choice& asked);
   uint32_t pick_actor(const choice& asked);
   uint32_t pick_wake(const choice& asked);
+  /// At a choice of the end of a wait: whether only a notice gives it a reason to end.
+  static bool waits_for_notice(const lane& who);
+  /// Whether the way may be taken again and again without end.
+  static bool may_go_on_for_ever(const node& taken);
   /// The next answer on the way to a state that was put off; there, the first answer to its choice.
   uint32_t follow(const choice& asked);
   /// As push(fresh), of an answer that the way to the state has.

@@ -83,6 +83,13 @@ bool explorer::is_quiet(execution& here, const lane& who) {
          here.core().late->is_quiet(who);
 }
 
+bool explorer::waits_for_notice(const lane& who) {
+  const bool is_for_notice =
+      who.pending.kind == operation_kind::wait_notice || who.pending.kind == operation_kind::wait;
+  // Where it has a time, the end of that is a reason, as often as it comes.
+  return is_for_notice && who.private_state == nullptr;
+}
+
 // A wait for memory to change may end although nothing has: then the loop runs once more. That is needed only as long as it is not known to come
 // back to the very state in which it is, having read what it has read: equal state and equal memory have an equal future.
 uint32_t explorer::pick_wake(const choice& asked) {
@@ -96,6 +103,7 @@ uint32_t explorer::pick_wake(const choice& asked) {
   // reason or goes on leads to two futures.
   if (who.pending.kind == operation_kind::wait_notice || who.pending.kind == operation_kind::wait) {
     fresh.left = 2;
+    fresh.waits_for_notice = waits_for_notice(who);
     return push(fresh);
   }
   reads.add(stands.key().low);

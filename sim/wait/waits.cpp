@@ -126,6 +126,7 @@ bool waits::ends_for_no_reason(lane& self) {
 }
 
 void waits::end_turn(lane& self, const std::byte* private_state) {
+  self.private_state = private_state;  // a search asks what may end the wait before it begins
   went_round(self, 1);
   if (core_.observers.recorder && private_state != nullptr) [[unlikely]]
     core_.observers.recorder->turn_ended(self, digest_of(private_state, self.runs.stack().high()));

@@ -118,6 +118,48 @@ TEST(search_notices, of_a_bell_are_waited_for) {
   }
 }
 
+// Where each wake for no reason is one more of the same, no thread may wait for ever for the mutex that the others take at each of them.
+TEST(search_notices, that_do_not_come_end_waits_but_not_for_ever) {
+  const auto take_turns = [] {
+    std::mutex mutex;
+    std::condition_variable condition;
+    uint32_t turn = 0;
+    const auto waits = [&](uint32_t wanted) {
+      std::unique_lock held(mutex);
+      condition.wait(held, [&] { return turn == wanted; });
+      ++turn;
+      condition.notify_all();
+    };
+    std::thread first(waits, 0);
+    std::thread second(waits, 1);
+    waits(2);
+    first.join();
+    second.join();
+  };
+  for (const auto& settings : {scoped, std::vector<std::string>()})
+    EXPECT_EQ(worst_of(take_turns, settings), verdict::ok);
+}
+
+TEST(search_notices, that_come_for_ever_are_a_livelock) {
+  const auto hand_on = [] {
+    std::mutex mutex;
+    std::condition_variable condition;
+    uint32_t turn = 0;
+    const auto waits = [&](uint32_t own) {
+      std::unique_lock held(mutex);
+      while (true) {
+        condition.wait(held, [&] { return turn == own; });
+        turn = 1 - own;
+        condition.notify_all();
+      }
+    };
+    std::thread first(waits, 0);
+    waits(1);
+    first.join();
+  };
+  EXPECT_EQ(worst_of(hand_on, {}), verdict::livelock);
+}
+
 // -- sequentially consistent accesses of a host --------------------------------------------------------------------------------------
 
 using word_at = target::atomic_ref<uint32_t, scope::system>;
