@@ -288,6 +288,107 @@ struct waits_for_itself {
   }
 };
 
+/// Passes data on by a flag, to which the other side answers where it finds them: without an order the data may be missed, and no answer comes.
+template <bool Releases, bool Acquires>
+struct passes_on {
+  words* to;
+  bool fixed;
+  HEDDLE_FUNCTION void operator()() const {
+    const word<scope::device> flag(to->flag);
+    const word<scope::device> data(to->data);
+    const word<scope::device> answer(to->lock);
+    if (target::block_id() == 0) {
+      data.store(1, memory_order::relaxed);
+      const memory_order order = fixed || Releases ? memory_order::release : memory_order::relaxed;
+      flag.store(1, order);  // HERE: passes on
+      while (answer.load(memory_order::relaxed) == 0) target::pause();
+      return;
+    }
+    // It has stored a word before, which the other side loads: that alone makes this no store buffering.
+    answer.store(0, memory_order::relaxed);
+    const memory_order order = fixed || Acquires ? memory_order::acquire : memory_order::relaxed;
+    while (flag.load(order) == 0) target::pause();  // HERE: is passed
+    if (data.load(memory_order::relaxed) != 0) answer.store(1, memory_order::relaxed);
+  }
+};
+
+/// The same by way of a third lane, which passes on what it is told and acquires nothing.
+struct passes_on_by_another {
+  words* to;
+  bool fixed;
+  HEDDLE_FUNCTION void operator()() const {
+    const word<scope::device> data(to->data);
+    if (target::block_id() == 0) {
+      data.store(1, memory_order::relaxed);
+      word<scope::device>(to->flag).store(1, memory_order::release);
+      return;
+    }
+    if (target::block_id() == 1) {
+      const memory_order order = fixed ? memory_order::acquire : memory_order::relaxed;
+      while (word<scope::device>(to->flag).load(order) == 0) target::pause();  // HERE: is between
+      word<scope::device>(to->lock).store(1, memory_order::release);
+      return;
+    }
+    while (word<scope::device>(to->lock).load(memory_order::acquire) == 0) target::pause();
+    if (data.load(memory_order::relaxed) != 0) return;
+    while (word<scope::device>(to->cells[0]).load(memory_order::relaxed) == 0) target::pause();
+  }
+};
+
+/// A word is cleared before the other side is told that it may set it: without an order what it sets counts as older.
+struct clears_first {
+  words* to;
+  bool fixed;
+  HEDDLE_FUNCTION void operator()() const {
+    const word<scope::device> flag(to->flag);
+    const word<scope::device> data(to->data);
+    if (target::block_id() == 0) {
+      data.store(0, memory_order::relaxed);
+      flag.store(1, fixed ? memory_order::release : memory_order::relaxed);  // HERE: has cleared
+      while (data.load(memory_order::relaxed) == 0) target::pause();
+      return;
+    }
+    while (flag.load(memory_order::acquire) == 0) target::pause();
+    data.store(1, memory_order::relaxed);
+  }
+};
+
+/// Each of two lanes stores a word, and then loads or stores the other's, with all orders but a full fence.
+template <bool Loads>
+struct crosses {
+  words* to;
+  bool fixed;
+  HEDDLE_FUNCTION void operator()() const {
+    const uint32_t me = target::block_id();
+    const word<scope::device> other(to->cells[1 - me]);
+    word<scope::device>(to->cells[me]).store(1, memory_order::release);  // HERE: stores one
+    if (fixed) target::fence<scope::device>(memory_order::seq_cst);
+    if constexpr (Loads) {
+      if (other.load(memory_order::acquire) == 0) return;  // HERE: loads the other
+    } else {
+      other.store(2, memory_order::release);  // HERE: stores the other
+    }
+    word<scope::device>(to->data).fetch_add(1, memory_order::acq_rel);
+  }
+};
+
+/// One side or the other has to come behind: what both may miss, this waits for.
+template <bool Loads>
+void crosses_and_waits(const parameters& set) {
+  device on;
+  auto* const made = on.allocate_device<words>(1, "words");
+  on.launch({.blocks = 2, .waves = 1, .lanes = 1}, crosses<Loads>{made, set.text("fixed") == "yes"});
+  on.launch({.blocks = 1, .waves = 1, .lanes = 1}, [made] {
+    const auto holds = [&] {
+      if constexpr (Loads) return word<scope::device>(made->data).load(memory_order::relaxed) != 0;
+      return word<scope::device>(made->cells[0]).load(memory_order::relaxed) == 2 ||
+             word<scope::device>(made->cells[1]).load(memory_order::relaxed) == 2;
+    };
+    while (!holds()) target::pause();
+  });
+  on.synchronize();
+}
+
 template <typename Kernel, uint32_t Blocks, uint32_t Lanes>
 void runs(const parameters& set) {
   device on;
@@ -319,7 +420,22 @@ const bool threads_are_registered = register_scenario(
                   .summary = "A mistake that a sentence is to name.",
                   .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
 
+template <bool Loads>
+bool crossing_is_registered(const char* name) {
+  return register_scenario(crosses_and_waits<Loads>,
+                           {.name = name,
+                            .summary = "A mistake that a sentence is to name.",
+                            .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
+}
+
+const bool crossings_are_registered =
+    crossing_is_registered<true>("advised.sb") && crossing_is_registered<false>("advised.2+2w");
+
 const bool registered =
+    is_registered<passes_on<false, true>, 2, 1>("advised.mp-release") &&
+    is_registered<passes_on<true, false>, 2, 1>("advised.mp-acquire") &&
+    is_registered<passes_on<false, false>, 2, 1>("advised.mp-both") &&
+    is_registered<passes_on_by_another, 3, 1>("advised.wrc") && is_registered<clears_first, 2, 1>("advised.s") &&
     is_registered<looks_before_it_locks, 2, 1>("advised.lock") &&
     is_registered<goes_round, 1, lanes_of_wave>("advised.round") &&
     is_registered<reads_at_once, 1, 2>("advised.reads") && is_registered<reads_in_turns, 1, 2>("advised.turns") &&

@@ -60,6 +60,26 @@ const advised all[] = {
      "plainly} (volatile orders nothing between threads)"},
     {"advised.both",
      "missing: a wider scope at {releases}, which is fence release block; and an acquire at {acquires}, or a fence "},
+    {"advised.mp-release",
+     "to change: a release at {passes on} (its store of words->flag), or a fence before it: ", "acquire"},
+    {"advised.mp-acquire",
+     "to change: an acquire at {is passed} (its load of words->flag), or a fence behind it: ", "release"},
+    {"advised.mp-both",
+     "to change: a release at {passes on} (its store of words->flag), or a fence before it; and an acquire at {is "
+     "passed} (its load of words->flag), or a fence behind it: wave 1 has read words->flag (step ",
+     nullptr, "; tried: so this schedule and 64 others end well"},
+    {"advised.wrc",
+     "to change: an acquire at {is between} (its load of words->flag), or a fence behind it: ", "release"},
+    {"advised.s",
+     "to change: a release at {has cleared} (its store of words->flag), or a fence before it: wave 1 has read "
+     "words->flag (step ",
+     "erases"},
+    {"advised.sb", "to change: a full fence (seq_cst) on both sides, of wave ", nullptr,
+     "without them each may load what was there before the other's store; tried: so this schedule and 64 others end "
+     "well"},
+    {"advised.2+2w", "to change: a full fence (seq_cst) on both sides, of wave ", nullptr,
+     "without them the store of each may count as older than the other's; tried: so this schedule and 64 others end "
+     "well"},
     {"advised.itself",
      "to change: nothing has stored words->flag: store it before wave 0 waits for it ({waits}), or have a thread do so "
      "that does not wait for wave 0, or end that wait another way"},

@@ -1,6 +1,7 @@
 #include <heddle/sim/code/local_variables.h>
 #include <heddle/tools/mend/sites.h>
 #include <heddle/tools/trial/overtaking.h>
+#include <heddle/tools/trial/step_words.h>
 
 #include <algorithm>
 #include <array>

@@ -11,6 +11,7 @@
 #include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
+#include <heddle/tools/trial/tried_orders.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -44,6 +45,8 @@ bool can_be_repeated(verdict ended) {
       return true;
   }
 }
+
+bool is_race(verdict ended) { return ended == verdict::race || ended == verdict::scope_race; }
 
 std::string place_of(const run_record& of, const run_record::step& one) {
   if (one.calls == run_record::none || of.call_chains[one.calls].empty()) return {};
@@ -231,7 +234,7 @@ std::string story_until_certain(const run_record& told, const ended_so& how, ver
 
 /// Calls words by their names where they stand: in the wait graph, and in what each lane reads. The text of a race is found again by its offsets.
 void name_memory(scheduler::run_result& made, const place_names& names) {
-  if (made.outcome == verdict::race || made.outcome == verdict::scope_race) return;
+  if (is_race(made.outcome)) return;
   made.report = names.in(made.report);
   made.waits = names.in(made.waits);
 }
@@ -259,6 +262,18 @@ const sim::outcome& told_run(sim::simulation& machine, const scenario& tested, c
   output.printed = goes_on ? *until_certain : kept_output::paragraph();
   output.beside.begin();
   return ended;
+}
+
+/// Looks for an order without which the run ends so, and has the story tell first what it is about.
+void try_orders(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                const scheduler::trace& happened, const run_record& told, ended_so& how) {
+  if (is_race(happened.outcome)) return;
+  const tried_order helps = order_that_helps(machine, tested, settings, happened, told, how.odd);
+  if (helps.runs == 0) return;
+  how.advice = helps.advice();
+  how.shows = helps.found.steps;
+  std::stable_partition(how.odd.begin(), how.odd.end(),
+                        [&](const std::string& each) { return step_told_in(each) == helps.found.late; });
 }
 
 }  // namespace
@@ -326,6 +341,7 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   }
   std::stable_sort(how.odd.begin(), how.odd.end(),
                    [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
+  try_orders(beside, tested, settings, happened, told, how);
   const std::string story = story_until_certain(told, how, made.outcome);
   const std::string text = names.in(decided_text(told, decided));
   name_memory(made, names);

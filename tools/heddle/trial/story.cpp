@@ -1,10 +1,10 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/trial/hang_advice.h>
 #include <heddle/tools/trial/masks.h>
-#include <heddle/tools/trial/overtaking.h>
 #include <heddle/tools/trial/race_advice.h>
 #include <heddle/tools/trial/step_words.h>
 #include <heddle/tools/trial/story.h>
+#include <heddle/tools/trial/tried_orders.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,14 +23,9 @@ constexpr std::string_view story_heading = "what happened:\n";
 constexpr size_t most_sentences = 10;
 constexpr uint64_t behind_all = ~uint64_t{0};
 
-/// The number behind "step " in the text, from `from` on.
-std::optional<uint64_t> step_told_in(std::string_view text, size_t from = 0) {
-  const size_t at = text.find("step ", from);
-  if (at == std::string_view::npos) return std::nullopt;
-  uint64_t number = 0;
-  const char* const begin = text.data() + at + 5;
-  const auto [end, failed] = std::from_chars(begin, text.data() + text.size(), number);
-  return failed == std::errc() && end != begin ? std::optional(number) : std::nullopt;
+std::optional<uint64_t> number_told_in(std::string_view text, size_t from = 0) {
+  const uint64_t number = step_told_in(text, from);
+  return number == run_record::never ? std::nullopt : std::optional(number);
 }
 
 class teller {
@@ -70,6 +65,7 @@ class teller {
 
   void tell_all() {
     tell_decided();
+    for (const uint64_t each : how_.shows) add_step(each, 0);
     if (how_.hangs)
       tell_hang();
     else if (how_.report.find("first access:") != std::string_view::npos)
@@ -91,7 +87,7 @@ class teller {
   void tell_decided() {
     size_t told = 0;
     for (const std::string& each : how_.odd)
-      if (++told <= 3) add(step_told_in(each).value_or(of_.first_step), 0, each);
+      if (++told <= 3) add(number_told_in(each).value_or(of_.first_step), 0, each);
     told = 0;
     for (const uint64_t number : how_.turns)
       if (++told <= 3) add_step(number, 1);
@@ -120,9 +116,7 @@ class teller {
     if (of_.circle.empty() && of_.unknown.empty()) tell_round();
     tell_dropped();
     add(behind_all, 0, end_of_hang());
-    std::vector<uint64_t> decided;
-    for (const std::string& each : how_.odd) decided.push_back(step_told_in(each).value_or(run_record::never));
-    std::string advice = advice_on_overtaking(of_, words_, decided);
+    std::string advice = how_.advice;
     if (advice.empty() && lacks_places()) advice = advice_on_places(of_, words_, how_.report);
     if (const wrong_notice notice = wrong_notice_in(of_, words_); advice.empty() && notice.given != 0) {
       add_step(notice.given, 0);
@@ -266,8 +260,8 @@ class teller {
     const size_t second_at = how_.report.find("second access", first_at);
     const size_t edge_at = how_.report.find("missing edge: ", first_at);
     if (second_at == std::string_view::npos || edge_at == std::string_view::npos) return tell_end();
-    const auto first = step_told_in(how_.report, first_at);
-    const auto second = step_told_in(how_.report, second_at);
+    const auto first = number_told_in(how_.report, first_at);
+    const auto second = number_told_in(how_.report, second_at);
     const run_record::step* const earlier = first ? words_.step_at(*first) : nullptr;
     const run_record::step* const later = second ? words_.step_at(*second) : nullptr;
     if (earlier == nullptr || later == nullptr) return tell_end();
@@ -304,8 +298,8 @@ class teller {
 
   /// The store and the load over which the order would come, and what they lack.
   void tell_way(std::string_view edge) {
-    const auto store = step_told_in(edge);
-    const auto load = step_told_in(edge, std::min(edge.find("is read by"), edge.find("is met by")));
+    const auto store = number_told_in(edge);
+    const auto load = number_told_in(edge, std::min(edge.find("is read by"), edge.find("is met by")));
     if (!store || !load || words_.step_at(*store) == nullptr || words_.step_at(*load) == nullptr) return;
     const bool lacks_release = edge.find("no release where") != std::string_view::npos;
     const bool lacks_acquire = edge.find("no acquire where") != std::string_view::npos;
@@ -335,7 +329,8 @@ class teller {
     add(behind_all, 0, "so: " + std::string(how_.message));
     if (const uint64_t end = end_of_named_lane(of_, of_.actors[one.actor].wave, how_.message); end != 0)
       add_step(end, 0, ", and ends without coming there");
-    if (const std::string advice = advice_on_mask(how_.message); !advice.empty()) add(behind_all, 0, advice);
+    const std::string advice = how_.advice.empty() ? advice_on_mask(how_.message) : how_.advice;
+    if (!advice.empty()) add(behind_all, 0, advice);
   }
 
   /// Where lanes of one wave disagree in the end: the last look by which they parted, at one line, of one word, with two values.

@@ -17,6 +17,8 @@ struct ended_so {
   std::string_view report;       ///< of a race it names the two accesses and the missing edge
   std::vector<uint64_t> turns;   ///< steps of turns that decided
   std::vector<std::string> odd;  ///< likewise answers of the machine, each in a sentence
+  std::string advice = {};       ///< what helps, where that was tried; then the steps that show it
+  std::vector<uint64_t> shows = {};
 };
 
 /// Five to ten sentences, in the order of the run, each with the number of its step; the last says what came of it or what is
