@@ -22,7 +22,8 @@ struct grid_shape {
   /// It may begin when all blocks of the kernel in front of it in the stream have said so or ended. (CUDA C++ Programming Guide, "Programmatic
   /// Dependent Launch and Synchronization".)
   bool early = false;
-  bool cooperative = false;  ///< its blocks may meet
+  bool cooperative = false;     ///< its blocks may meet
+  const char* named = nullptr;  ///< what the stream does by one lane that is no kernel of the program's: "memset"
 };
 
 /// The position of a lane in its launch.

@@ -338,6 +338,7 @@ bool is_in_file(const source_line& line, const std::string& file) {
 }
 
 static constexpr std::string_view name_of_registration = "a lambda of heddle_registers_main";
+static constexpr std::string_view name_of_ptx_kernels = "a lambda of know_kernel";  // sim/compat/ptx/module.h
 
 /// What comes before a lane's first frame: the simulator, or the command that runs the scenario.
 static bool is_below_lane(const source_line& line) {
@@ -354,8 +355,10 @@ std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }
-  // What stands behind the source and calls its main() (tools/rewrite/main_scenario.cpp) is told where nothing else is.
-  while (found.size() > 1 && found.back().function == name_of_registration) found.pop_back();
+  // What stands behind the source and calls its main() (tools/rewrite/main_scenario.cpp), or its kernels, is told where nothing else is.
+  while (found.size() > 1 &&
+         (found.back().function == name_of_registration || found.back().function == name_of_ptx_kernels))
+    found.pop_back();
   if (!found.empty() && found.back().function == name_of_registration) found.back().function = "main";
   return found;
 }

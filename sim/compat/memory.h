@@ -40,15 +40,16 @@ inline void check_direction(const void* to, const void* from, direction which) {
 }
 
 /// One lane of the device, in its place in the stream.
-inline sim::grid_shape one_lane(const void* stream) {
+inline sim::grid_shape one_lane(const void* stream, const char* named) {
   sim::grid_shape how;
+  how.named = named;
   how.wave_lanes = 1;
   how.stream = stream_number(stream);
   return how;
 }
 
 inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream) {
-  launch_body(sim::runtime::stream_fill(to, value, bytes), one_lane(stream));
+  launch_body(sim::runtime::stream_fill(to, value, bytes), one_lane(stream, "memset"));
 }
 
 /// Behind a call that has given the default stream a copy or a fill, and may return: not where the memory says otherwise. (CUDA Driver API,
@@ -100,7 +101,7 @@ inline void fill_rows(void* to, size_t pitch, uint32_t value, size_t element_byt
         for (size_t row = 0; row < height; ++row)
           sim::runtime::fill(static_cast<char*>(to) + row * pitch, static_cast<int>(value & 0xff), bytes);
       },
-      one_lane(nullptr));
+      one_lane(nullptr, "memset"));
 }
 
 struct given_in_stream {
@@ -151,10 +152,10 @@ bool is_registered(const void* address);
 inline void copy_in_stream(void* to, const void* from, size_t bytes, direction which, const void* stream) {
   if (bytes == 0) return;
   check_direction(to, from, which);
-  const sim::grid_shape how = one_lane(stream);
-  if (captures(how.stream, {.kind = node_kind::copy, .to = to, .from = from, .size_bytes = bytes})) return;
+  const uint32_t number = stream_number(stream);
+  if (captures(number, {.kind = node_kind::copy, .to = to, .from = from, .size_bytes = bytes})) return;
   if (!sim::runtime::is_allocated(to) && !is_registered(to)) {
-    sim::runtime::synchronize_stream(how.stream);
+    sim::runtime::synchronize_stream(number);
     return sim::runtime::copy(to, from, bytes);
   }
   if (!sim::runtime::is_allocated(from) && !is_registered(from)) {
@@ -162,7 +163,7 @@ inline void copy_in_stream(void* to, const void* from, size_t bytes, direction w
     sim::runtime::copy(staged, from, bytes);
     from = staged;
   }
-  sim::runtime::copy_in_stream(to, from, bytes, how.stream);
+  sim::runtime::copy_in_stream(to, from, bytes, number);
 }
 
 /// Behind all that the default streams of the devices that have the memory come behind, and before what comes behind them later. The host goes on.

@@ -22,7 +22,7 @@ void write_in_stream(const void* stream, void* to, Word value, bool is_ordered) 
   if (sim::runtime::streams_have_words() && !is_capturing(number))
     return sim::runtime::write_word_in_stream(to, sizeof(Word), value, is_ordered, number);
   const memory_order order = is_ordered ? memory_order::release : memory_order::relaxed;
-  launch_body([=] { sim::runtime::store(to, sizeof(Word), value, order, scope::system); }, one_lane(stream));
+  launch_body([=] { sim::runtime::store(to, sizeof(Word), value, order, scope::system); }, one_lane(stream, "write"));
 }
 
 /// False: there is no such test.
@@ -45,7 +45,7 @@ bool wait_in_stream(const void* stream, const void* at, Word value, unsigned int
                            what.value))
           sim::runtime::pause();
       },
-      one_lane(stream));
+      one_lane(stream, "wait"));
   return true;
 }
 

@@ -106,7 +106,9 @@ void publish(const fault_note& note) {
 }
 
 void name_actor(const lane& who, fault_note& note) {
-  if (who.is_host())
+  if (who.of->named)
+    std::snprintf(note.actor, sizeof note.actor, "%s", who.of->name.c_str());
+  else if (who.is_host())
     std::snprintf(note.actor, sizeof note.actor, "%s%s", who.of->copies ? "" : "host ", who.of->name.c_str());
   else
     std::snprintf(note.actor, sizeof note.actor, "wave %u lane %u", who.of->device_id, who.index);

@@ -16,6 +16,11 @@ launches::~launches() = default;
 
 namespace {
 
+std::string name_in_stream(const char* what, uint32_t number, uint32_t stream) {
+  return std::string(what) + ' ' + std::to_string(number) +
+         (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream));
+}
+
 // CUDA C++ Programming Guide, "Thread Block Clusters"; 16 blocks are what a kernel may ask for that asks for sizes that not every device has.
 void check_clusters(run_core& core, lane& self, const grid_shape& shape, uint64_t waves, size_t gpus) {
   const auto sizes = [](const extent& of) {
@@ -100,6 +105,8 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
     fresh.block = n / added.waves_per_block;
     fresh.in_kernel = n;
     fresh.live_lanes = added.lanes_of(n % added.waves_per_block);
+    fresh.named = shape.named != nullptr;
+    if (fresh.named) fresh.name = name_in_stream(shape.named, ++named_launches_, shape.stream);
     core_.enabled.fair.live(fresh);
   }
   added.for_each_share([&](const launched_kernel::share& of) {
@@ -136,11 +143,10 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
     commands_->copy(self, what, at, how_to_run);
   else
     start_engine(self, what, at,
-                 std::string(what.named != nullptr      ? what.named
-                             : what.function == nullptr ? "copy"
-                                                        : "host function") +
-                     ' ' + std::to_string(copies_given_) +
-                     (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)),
+                 name_in_stream(what.named != nullptr      ? what.named
+                                : what.function == nullptr ? "copy"
+                                                           : "host function",
+                                copies_given_, stream),
                  how_to_run);
   more_or_less_runs(self, streams_[stream].device, 0);
   return copies_given_;

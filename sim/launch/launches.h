@@ -40,7 +40,7 @@ class launches {
 
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
-    kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
+    kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = named_launches_ = 0;
     functions_.forget();
     bulk_.reset();
     evictions_.reset();
@@ -194,7 +194,8 @@ class launches {
   uint32_t kernels_launched_ = 0;
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;
-  uint32_t copies_given_ = 0;  ///< to streams
+  uint32_t copies_given_ = 0;    ///< to streams
+  uint32_t named_launches_ = 0;  ///< grid_shape::named
   early_begins early_;
   function_turns functions_;
   bulk_copies bulk_{core_};

@@ -7,13 +7,13 @@
 namespace heddle::sim {
 
 std::string name_of(const wave& who) {
-  if (who.copies) return scheduler::printable(who.name);
+  if (who.copies || who.named) return scheduler::printable(who.name);
   if (who.host) return "host " + scheduler::printable(who.name);
   return "wave " + std::to_string(who.device_id);
 }
 
 std::string name_of(const lane& who) {
-  if (who.is_host()) return name_of(*who.of);
+  if (who.is_host() || who.of->named) return name_of(*who.of);
   return name_of(*who.of) + " lane " + std::to_string(who.index);
 }
 

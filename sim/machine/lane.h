@@ -261,6 +261,7 @@ struct wave_state {
   uint32_t id = 0;           ///< dense over the run: the scheduler's group
   uint64_t launched_in = 0;  ///< the step behind which it was launched or spawned
   bool host = false;
+  bool named = false;  ///< of the device: it is called by its name, "memset 1 of stream 2"
   bool copies =
       false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
   bool bulk = false;       ///< of those, a bulk copy of a kernel: performed beside the block that issued it
@@ -293,7 +294,7 @@ struct wave_state {
 };
 
 struct wave : wave_state {
-  std::string name;                ///< of a host thread, or of a copy
+  std::string name;                ///< of a host thread, of a copy, or where it is `named`
   std::vector<uint32_t> after;     ///< of a copy: launches that must have ended before it begins
   std::vector<std::byte> carried;  ///< of a bulk copy: what it has read
   std::vector<lane*> lanes;

@@ -228,8 +228,9 @@ std::string hang_report::held_back() {
     text += waves == 1
                 ? name_of(first)
                 : "waves " + std::to_string(first.device_id) + " to " + std::to_string(first.device_id + waves - 1);
-    text += " of " + stream +
-            (waves == 1 ? " has not begun, and waits for its turn:\n" : " have not begun, and wait for their turn:\n");
+    text +=
+        (first.named ? "" : " of " + stream) + std::string(waves == 1 ? " has not begun, and waits for its turn:\n"
+                                                                      : " have not begun, and wait for their turn:\n");
     for (size_t n = 0; n < core_.threads.waves_used; ++n) {
       const wave& earlier = core_.threads.waves[n];
       if ((earlier.host && !earlier.copies) || !earlier.live()) continue;
@@ -299,7 +300,7 @@ hang_report::order hang_report::rank_of(const lane& who) const {
 
 std::string hang_report::text_of(const group& one) {
   std::string text = name_of(*one.of);
-  if (!one.of->host) text += ", block " + std::to_string(one.of->block) + ", " + lanes_in(one.lanes);
+  if (!one.of->host && !one.of->named) text += ", block " + std::to_string(one.of->block) + ", " + lanes_in(one.lanes);
   if (!std::has_single_bit(one.lanes))
     for (const auto& [of_one, of_many] : {std::pair{"waits ", "wait "}, {"is masked ", "are masked "}})
       if (one.told.starts_with(of_one)) return text + ": " + of_many + one.told.substr(std::strlen(of_one));

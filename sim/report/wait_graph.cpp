@@ -21,7 +21,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string name_of_lanes(const wave& of, uint64_t lanes, bool all) {
-  return all || of.host ? name_of(of) : name_of(of) + ' ' + lanes_in(lanes);
+  return all || of.host || of.named ? name_of(of) : name_of(of) + ' ' + lanes_in(lanes);
 }
 
 }  // namespace

@@ -261,10 +261,32 @@ void without_a_lane(bool all_come) {
   cudaDeviceSynchronize();
 }
 
+__global__ void hands_over(flag* words) {
+  words[0].store(1);
+  while (words[1].load() == 0) __nanosleep(20);
+}
+__global__ void takes_up(flag* words) {
+  while (words[0].load() == 0) __nanosleep(20);
+  words[2].store(1);
+}
+/// A kernel waits for another, which answers at another word.
+void for_another_kernel() {
+  flag* words = nullptr;
+  cudaMallocManaged(&words, 3 * sizeof *words);
+  cudaStream_t streams[2];
+  for (cudaStream_t& each : streams) cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking);
+  cudaMemsetAsync(words, 0, 3 * sizeof *words, streams[0]);
+  cudaStreamSynchronize(streams[0]);
+  hands_over<<<1, 1, 0, streams[0]>>>(words);
+  takes_up<<<1, 1, 0, streams[1]>>>(words);
+  cudaDeviceSynchronize();
+}
+
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
   if (where == "barrier") at_a_barrier();
+  if (where == "kernels") for_another_kernel();
   if (where == "grid") at_a_grid();
   if (where == "notice") for_a_notice();
   if (where == "counts") in_a_block();

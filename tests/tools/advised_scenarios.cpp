@@ -298,10 +298,11 @@ struct passes_on {
     const word<scope::device> data(to->data);
     const word<scope::device> answer(to->lock);
     if (target::block_id() == 0) {
+      if (answer.load(memory_order::relaxed) != 0) return;
       data.store(1, memory_order::relaxed);
       const memory_order order = fixed || Releases ? memory_order::release : memory_order::relaxed;
-      flag.store(1, order);  // HERE: passes on
-      while (answer.load(memory_order::relaxed) == 0) target::pause();
+      flag.store(1, order);                                             // HERE: passes on
+      while (answer.load(memory_order::relaxed) == 0) target::pause();  // HERE: waits for an answer
       return;
     }
     // It has stored a word before, which the other side loads: that alone makes this no store buffering.

@@ -103,6 +103,24 @@ TEST(advised, the_last_sentence_names_the_line_of_the_mistake) {
   }
 }
 
+// What it has stored there itself, or seen at another line before it went on, is no look in vain.
+TEST(advised, a_lane_waits_where_it_looks_in_that_wait) {
+  for (const char* scenario : {"advised.mp-release", "advised.s"}) {
+    const json found = told({"fuzz", scenario, "--schedules", "50"});
+    ASSERT_FALSE(found["scenarios"][0]["findings"].empty()) << found.dump(2);
+    size_t waits = 0;
+    for (const std::string sentence : found["scenarios"][0]["findings"][0]["story"]) {
+      if (sentence.find(" and waits for a change") == std::string::npos) continue;
+      ++waits;
+      EXPECT_EQ(sentence.find(" stores "), std::string::npos) << sentence;
+      if (scenario == std::string("advised.mp-release")) {
+        EXPECT_NE(sentence.find(line_of("waits for an answer")), std::string::npos) << sentence;
+      }
+    }
+    EXPECT_NE(waits, 0u) << found.dump(2);
+  }
+}
+
 TEST(advised, nothing_is_found_without_the_mistake) {
   for (const advised& each : all) {
     const json found = told({"fuzz", each.scenario, "--schedules", "200", "--set", "fixed=yes"});

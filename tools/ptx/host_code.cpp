@@ -22,7 +22,7 @@ std::string scenario_of_main(const std::string& scenario) {
          "[[gnu::weak]] void run_main(int (*main_function)(int, char**), const char* name, const parameters& values);\n"
          "[[gnu::weak]] void register_main(const char* name, void (*body)(const parameters&), bool "
          "takes_arguments);\n}\n"
-         "__attribute__((constructor(1000))) static void registers_main() {\n"
+         "__attribute__((constructor(1000))) static void heddle_registers_main() {\n"
          "  if (host_main == nullptr || heddle::tools::register_main == nullptr) return;\n"
          "  heddle::tools::register_main(" +
          quoted(scenario) + ", [](const heddle::parameters& values) { heddle::tools::run_main(&host_main, " +

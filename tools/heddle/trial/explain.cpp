@@ -8,6 +8,7 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/kernel_names.h>
 #include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
@@ -347,8 +348,10 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);
   const std::string contrast = contrast_text(beside, tested, settings, told, names, decided.passing);
-  made.report = story + output.printed + std::string(summary) + text + contrast +
-                (details.empty() ? "" : "\n" + std::string(details));
+  // The text of a race is found again by its words.
+  const std::string told_summary = is_race(made.outcome) ? std::string(summary) : kernel_names(told).in(summary);
+  made.report =
+      story + output.printed + told_summary + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }
 

@@ -144,7 +144,8 @@ class seeker {
     const bool is_atomic = one.kind == operation_kind::load || one.kind == operation_kind::store || modifies(one.kind);
     const std::string order = of_store ? "release" : "acquire";
     // There may be several at one line.
-    const std::string what = (of_store ? " (its store of " : " (its load of ") + words_.place_of(one) + ")";
+    const std::string deed = modifies(one.kind) ? "change" : of_store ? "store" : "load";
+    const std::string what = " (its " + deed + " of " + words_.place_of(one) + ")";
     // A volatile access has no order that could be stronger.
     if (!is_atomic)
       return {.where = place,

@@ -240,14 +240,16 @@ class race_adviser {
     return of_.waves[of_.actors[one.actor].wave].launched < of_.waves[of_.actors[other.actor].wave].launched;
   }
   bool is_stream_work(uint32_t actor) const {
-    constexpr std::string_view kinds[] = {"copy ", "fill ", "allocation ", "release "};
+    constexpr std::string_view kinds[] = {"copy ", "memset ", "write ", "allocation ", "release "};
     const std::string name = words_.name_of(actor);
     return std::any_of(std::begin(kinds), std::end(kinds),
                        [&](std::string_view each) { return name.starts_with(each); });
   }
 
   /// Whether it is a copy in a stream, whose accesses the program cannot change.
-  bool is_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("copy "); }
+  bool is_copy(uint32_t actor) const {
+    return words_.name_of(actor).starts_with("copy ") || words_.name_of(actor).starts_with("memset ");
+  }
   bool is_bulk_copy(uint32_t actor) const {
     return words_.name_of(actor).starts_with("bulk copy ") || words_.name_of(actor).starts_with("asynchronous copy ");
   }

@@ -60,6 +60,15 @@ std::string deed_without_place(operation_kind kind, const std::string& text) {
   }
 }
 
+/// "a variable in its frame" of "frame of host main-0x100", of which debug information has no name; empty of other places.
+std::string variable_in_frame(std::string_view place, std::string_view self) {
+  constexpr std::string_view begins = "frame of ";
+  const size_t end = place.rfind("-0x");
+  if (!place.starts_with(begins) || end == std::string_view::npos || end < begins.size()) return {};
+  const std::string_view owner = place.substr(begins.size(), end - begins.size());
+  return owner == self ? "a variable in its frame" : "a variable in the frame of " + std::string(owner);
+}
+
 }  // namespace
 
 bool is_never_stored(const run_record::step& one) {
@@ -111,7 +120,11 @@ std::string step_words::place_of(const run_record::step& one) const {
   if (one.place == run_record::none) return "memory";
   const std::string part = names_.part_at(one.address);
   if (part.empty() && one.part != run_record::none) return of_.texts[one.part];
-  if (part.empty()) return of_.texts[one.place].substr(0, of_.texts[one.place].find(" ("));
+  if (part.empty()) {
+    const std::string& text = of_.texts[one.place];
+    const std::string frame = variable_in_frame(text, of_.actors[one.actor].name);
+    return frame.empty() ? text.substr(0, text.find(" (")) : frame;
+  }
   return "the " + part.substr(part.find(", ") + 2) + " of " + part.substr(0, part.find(", "));
 }
 

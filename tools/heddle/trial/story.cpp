@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/trial/hang_advice.h>
+#include <heddle/tools/trial/kernel_names.h>
 #include <heddle/tools/trial/masks.h>
 #include <heddle/tools/trial/race_advice.h>
 #include <heddle/tools/trial/step_words.h>
@@ -50,8 +51,9 @@ class teller {
         each.is_told = true;
         ++count_;
       }
+    kernel_names kernels(of_);
     for (const line& each : told_)
-      if (each.is_told) sentences.push_back(each.text);
+      if (each.is_told) sentences.push_back(kernels.in(each.text));
     return sentences;
   }
 
@@ -178,6 +180,10 @@ class teller {
     }
   }
 
+  std::string line_of(const run_record::step& one) const {
+    const bool is_known = one.calls != run_record::none && !of_.call_chains[one.calls].empty();
+    return is_known ? of_.call_chains[one.calls].front().where() : "";
+  }
   void tell_wait(uint32_t wave, const std::string& over, std::set<uint32_t>& told) {
     const bool is_memory = sort_of(over) == wait_sort::memory;
     // A wait for the end of another has no part in it.
@@ -190,11 +196,16 @@ class teller {
         last = &each;
     uint32_t actor = last != nullptr ? last->actor : run_record::none;
     uint64_t looked = 0;  // when it looked at the word first, of the looks that found what is there now
+    bool has_changed = false;
     for (uint64_t number = of_.first_step + of_.steps.size(); number-- > of_.first_step;) {
       const run_record::step& one = *words_.step_at(number);
+      has_changed = has_changed || (looked != 0 && one.actor == actor && one.changes);
       if (of_.actors[one.actor].wave != wave || one.place == run_record::none || !words_.is_at(one, over)) continue;
-      if (looked != 0 && (one.changes || one.value != words_.step_at(looked)->value)) break;
-      if (one.changes) continue;
+      const bool stores = one.changes || sim::is_store(one.kind);
+      if (looked != 0 && (stores || one.value != words_.step_at(looked)->value)) break;
+      // A look at another line, before it went on to change something, was no part of this wait.
+      if (has_changed && !stores && line_of(one) != line_of(*words_.step_at(looked))) break;
+      if (stores) continue;
       looked = number;
       actor = one.actor;
     }
