@@ -155,7 +155,7 @@ inline void copy_in_stream(void* to, const void* from, size_t bytes, direction w
   const uint32_t number = stream_number(stream);
   if (captures(number, {.kind = node_kind::copy, .to = to, .from = from, .size_bytes = bytes})) return;
   if (!sim::runtime::is_allocated(to) && !is_registered(to)) {
-    sim::runtime::synchronize_stream(number);
+    sim::runtime::synchronize_stream_to_copy(number, to, bytes);
     return sim::runtime::copy(to, from, bytes);
   }
   if (!sim::runtime::is_allocated(from) && !is_registered(from)) {
@@ -208,7 +208,7 @@ inline void copy(void* to, const void* from, size_t bytes, direction which, bool
     return complete(to, from);
   }
   const uint32_t stream = stream_number(nullptr);
-  sim::runtime::synchronize_stream(stream);
+  sim::runtime::synchronize_stream_to_copy(stream, to, bytes);
   if (!stages || !to_device || sim::runtime::is_allocated(from) || is_registered(from))
     return sim::runtime::copy(to, from, bytes);
   void* const staged = staging_buffer(bytes, stream);

@@ -13,6 +13,9 @@
 namespace heddle::sim {
 
 /// An edge of the wait graph at the end of a run.
+/// wait_edge::why of one to a thread that copies there once what it waits for itself has ended.
+inline constexpr const char* copied_behind_wait = "by a copy that comes behind what it waits for";
+
 struct wait_edge {
   std::string from;  ///< "wave 1", "host server"; lanes of a wave where they wait for others of it
   std::string to;

@@ -133,7 +133,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
     any = add_edges(who, entry, words, location, graph) || any;
   }
-  if (!any) any = add_edges_to_streams(who, words, graph);
+  if (!any) any = add_edges_to_copies(who, words, graph);
   if (!any) any = add_edges_elsewhere(who, words, graph);
   if (!any) {
     size_t told = 0;

@@ -63,7 +63,7 @@ class hang_report {
   bool add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   bool add_edges(const lane& who, const watched& entry, const std::vector<watched>& words, const std::string& location,
                  wait_graph& graph) const;
-  bool add_edges_to_streams(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
+  bool add_edges_to_copies(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   bool add_edges_to_servers(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   /// Says which are left.
   std::string add_edges_to_all(const lane& who, const watched& entry, const std::vector<watched>& words,

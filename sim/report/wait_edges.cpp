@@ -15,6 +15,16 @@ bool is_hidden(const run_core& core, const void* address) {
          (known != nullptr && std::string_view(known->name).starts_with("grid barrier"));
 }
 
+/// What the thread copies itself once the stream is idle for which it waits (runtime/event_calls.cpp); null where it waits for none, or copies nothing
+/// then.
+const stream_copy* copy_behind(const lane& who) {
+  const bool waits = who.is_host() && !who.of->copies && who.state == lane_state::waiting && who.hides_operands &&
+                     who.pending.kind == operation_kind::synchronize;
+  const auto* const then = reinterpret_cast<const stream_copy*>(who.call[0]);
+  // Else it is a number.
+  return waits && who.is_on_stack(then) ? then : nullptr;
+}
+
 }  // namespace
 
 std::string hang_report::told_of(const std::vector<const store_elsewhere*>& stores) {
@@ -214,17 +224,22 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
          add_edges_to_servers(who, words, graph) || add(false, false, true) || add(false, false, false);
 }
 
-// What streams have been given, and have not come to: it is known where that will store. Whether there is any.
-bool hang_report::add_edges_to_streams(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
+// What streams have been given, and have not come to, and what threads copy behind the streams for which they wait: it is known where that will
+// store. Whether there is any.
+bool hang_report::add_edges_to_copies(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
   constexpr uint64_t all_lanes = ~uint64_t{0};
   bool any = false;
   for (const watched& entry : words)
     for (size_t n = 0; n < core_.threads.waves_used; ++n) {
       const wave& other = core_.threads.waves[n];
-      if (!other.live() || !other.copies || other.bulk || other.lanes.empty()) continue;
-      const stream_copy& what = *static_cast<const stream_copy*>(other.lanes.front()->body);
-      if (what.function != nullptr || what.to == nullptr || !entry.overlaps(what.to, what.size_bytes)) continue;
-      graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, describe_location(core_.map.heap, entry.address));
+      if (!other.live() || other.bulk || other.lanes.empty()) continue;
+      const lane& by = *other.lanes.front();
+      const stream_copy* const what = other.copies ? static_cast<const stream_copy*>(by.body) : copy_behind(by);
+      if (what == nullptr || what->function != nullptr || what->to == nullptr ||
+          !entry.overlaps(what->to, what->size_bytes))
+        continue;
+      graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, describe_location(core_.map.heap, entry.address),
+                certainty::known, other.copies ? "" : copied_behind_wait);
       any = true;
     }
   return any;

@@ -9,6 +9,33 @@
 
 namespace heddle::sim::runtime {
 
+namespace {
+
+/// `then`: the copy that the thread makes itself behind that, of which reports find the address in call[0]; null where there is none.
+void wait_for_stream(uint32_t stream, const stream_copy* then, const caller& from) {
+  lane& self = caller_lane("waiting for a stream");
+  const driver_call called(self, from, driver_call::kind::wait);
+  const entered inside(self);
+  const uint64_t copied =
+      then == nullptr ? 0 : (as_operand(then->to) * 1'000'003 + then->size_bytes) * 1'000'003 + stream;
+  const hidden_operands hidden(self, then == nullptr ? stream : as_operand(then), copied);
+  execution& here = *execution::instance;
+  const operation how = make_operation(operation_kind::synchronize, nullptr, 0, from);
+  take_turn_among_hosts(self, from);
+  const std::vector<uint32_t> work = here.launched().work_of(self, stream, how);
+  for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
+  here.wait_for_launches(self, work, how);
+}
+
+}  // namespace
+
+void synchronize_stream(uint32_t stream) { wait_for_stream(stream, nullptr, HEDDLE_CALLER); }
+
+void synchronize_stream_to_copy(uint32_t stream, void* to, size_t size_bytes) {
+  const stream_copy then{.to = to, .size_bytes = size_bytes};
+  wait_for_stream(stream, &then, HEDDLE_CALLER);
+}
+
 uint32_t create_event() {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("creating an event");

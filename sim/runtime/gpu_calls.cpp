@@ -379,18 +379,4 @@ bool query_stream(uint32_t stream) {
   return here.have_ended(self, here.launched().work_of(self, stream, how), how, from.private_state);
 }
 
-void synchronize_stream(uint32_t stream) {
-  const caller from = HEDDLE_CALLER;
-  lane& self = calling_lane("waiting for a stream");
-  const driver_call called(self, from, driver_call::kind::wait);
-  const entered inside(self);
-  const hidden_operands hidden(self, stream);
-  execution& here = *execution::instance;
-  const operation how = operation_of(operation_kind::synchronize, from);
-  take_turn_among_hosts(self, from);
-  const std::vector<uint32_t> work = here.launched().work_of(self, stream, how);
-  for (const uint32_t each : work) self.call[1] = self.call[1] * 1'000'003 + each + 1;
-  here.wait_for_launches(self, work, how);
-}
-
 }  // namespace heddle::sim::runtime

@@ -221,6 +221,8 @@ int32_t priority_of_stream(uint32_t stream);
 void destroy_stream(uint32_t stream);
 bool query_stream(uint32_t stream);
 void synchronize_stream(uint32_t stream);
+/// The same in front of a copy that the thread then makes itself, so that reports know what it will store.
+void synchronize_stream_to_copy(uint32_t stream, void* to, size_t size_bytes);
 uint32_t create_event();
 /// What waits for it still does; to use it behind that ends the run.
 void destroy_event(uint32_t event);

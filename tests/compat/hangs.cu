@@ -51,6 +51,25 @@ void behind_a_fill() {
   cudaDeviceSynchronize();
 }
 
+__global__ void waits_for_any(int* word) {
+  const cuda::atomic_ref<int, cuda::thread_scope_system> any(*word);
+  while (any.load(cuda::memory_order_acquire) == 0) __nanosleep(20);
+}
+
+/// What would end the wait, a copy does: it comes behind the kernel, and the one behind that.
+void for_a_copy() {
+  int* word = nullptr;
+  cudaMalloc(&word, sizeof *word);
+  cudaMemset(word, 0, sizeof *word);
+  cudaStream_t work;
+  cudaStreamCreate(&work);
+  waits_for_any<<<1, 1, 0, work>>>(word);
+  waits_for_any<<<1, 1, 0, work>>>(word);
+  const int two = 2;
+  cudaMemcpy(word, &two, sizeof two, cudaMemcpyHostToDevice);
+  cudaDeviceSynchronize();
+}
+
 __global__ void one_leaves(flag* done) {
   const auto grid = cooperative_groups::this_grid();
   grid.sync();
@@ -285,6 +304,7 @@ void for_another_kernel() {
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
+  if (where == "copy") for_a_copy();
   if (where == "barrier") at_a_barrier();
   if (where == "kernels") for_another_kernel();
   if (where == "grid") at_a_grid();

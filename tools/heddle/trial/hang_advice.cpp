@@ -18,9 +18,9 @@ class adviser {
 
   std::string advise() const {
     using rule = std::string (adviser::*)() const;
-    constexpr rule rules[] = {&adviser::on_lost,    &adviser::on_turn,     &adviser::on_place,  &adviser::on_own_mutex,
-                              &adviser::on_erased,  &adviser::on_siblings, &adviser::on_circle, &adviser::on_idle,
-                              &adviser::on_unknown, &adviser::on_driver,   &adviser::on_round};
+    constexpr rule rules[] = {&adviser::on_lost,      &adviser::on_copy,    &adviser::on_turn,     &adviser::on_place,
+                              &adviser::on_own_mutex, &adviser::on_erased,  &adviser::on_siblings, &adviser::on_circle,
+                              &adviser::on_idle,      &adviser::on_unknown, &adviser::on_driver,   &adviser::on_round};
     for (const rule each : rules)
       if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
     return {};
@@ -79,6 +79,19 @@ class adviser {
                " has to look again after a while" + (stand_of(each.wave).empty() ? "" : " at " + stand_of(each.wave)) +
                ", or the side that rings to ring again";
       }
+    return {};
+  }
+
+  /// A copy by a call that waits for what waits for the copy.
+  std::string on_copy() const {
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      if (each.why != sim::copied_behind_wait) continue;
+      return each.to + " copies to " + words_.part_at(each.over) + at_stand(each.to_wave) +
+             " when what its stream comes behind has ended, and " + each.from + " waits for that" +
+             at_stand(each.from_wave) +
+             ": copy before it is launched, or by an asynchronous copy in a stream that does not come behind it";
+    }
     return {};
   }
 
@@ -375,21 +388,6 @@ class adviser {
 std::string advice_on_hang(const run_record& of, const step_words& words, uint64_t round) {
   const std::string text = adviser(of, words, round).advise();
   return text.empty() ? advice_on_arrivals(of, words) : text;
-}
-
-std::string advice_on_promise(const run_record& of, const step_words& words) {
-  // A server waits for work, and is to: where a wave waits it comes first.
-  for (const bool of_host : {false, true})
-    for (const sim::wait_edge& each : of.edges) {
-      const run_record::step* const look = words.step_at(last_look_of(of, words, each.from_wave, each.over));
-      if (sort_of(each.over) == wait_sort::memory && each.from_wave != each.to_wave && look != nullptr &&
-          of.waves[each.from_wave].host == of_host && last_wait_of(of, each.to_wave) == nullptr)
-        return "to change: " + each.from + " waits for " + words.place_of(*look) + " at " + words.where(*look) +
-               ", and " + each.to +
-               ", which has it, is promised no turn: have as many of these as waves use them, or have no wave " +
-               "wait while it has one";
-    }
-  return {};
 }
 
 }  // namespace heddle::tools
