@@ -130,6 +130,8 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
 
 uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run) {
   check_stream(self, stream, self.pending);
+  // Before the launch, of which the function knows all that is done until then.
+  if (what.function != nullptr) core_.frames.give_any(self, what.to);
   place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
   at.after = take_place_in(stream, self);
   ++copies_given_;
@@ -138,7 +140,6 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
     const bool any = how == host_functions::any && core_.phase.is_open();
     functions_.draw(any ? core_.pick(self, 2, scheduler::choice_kind::start) != 0 : how == host_functions::one);
   }
-  if (what.function != nullptr) core_.frames.give_any(self, what.to);
   if (commands_ != nullptr)
     commands_->copy(self, what, at, how_to_run);
   else
