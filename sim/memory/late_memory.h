@@ -90,8 +90,7 @@ struct search_notes {
   std::string lacks() const {
     if (frame_bytes != 0)
       return "a thread reaches a variable in another's frame that nothing was seen to give it; that needs accesses to "
-             "such "
-             "frames as points from the beginning (host_frames=" +
+             "such frames as points from the beginning (host_frames=" +
              std::to_string(frame_bytes) + ")";
     return freed_under_access ? "memory is given back that another lane may still access; that needs plain accesses as "
                                 "points (points=all)"

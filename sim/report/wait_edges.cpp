@@ -17,12 +17,12 @@ bool is_hidden(const run_core& core, const void* address) {
 
 /// What the thread copies itself once the stream is idle for which it waits (runtime/event_calls.cpp); null where it waits for none, or copies nothing
 /// then.
-const stream_copy* copy_behind(const lane& who) {
-  const bool waits = who.is_host() && !who.of->copies && who.state == lane_state::waiting && who.hides_operands &&
-                     who.pending.kind == operation_kind::synchronize;
-  const auto* const then = reinterpret_cast<const stream_copy*>(who.call[0]);
+const stream_copy* copy_behind(const lane& waiting) {
+  const bool waits = waiting.is_host() && !waiting.of->copies && waiting.state == lane_state::waiting &&
+                     waiting.hides_operands && waiting.pending.kind == operation_kind::synchronize;
+  const auto* const then = reinterpret_cast<const stream_copy*>(waiting.call[0]);
   // Else it is a number.
-  return waits && who.is_on_stack(then) ? then : nullptr;
+  return waits && waiting.is_on_stack(then) ? then : nullptr;
 }
 
 }  // namespace
