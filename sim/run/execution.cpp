@@ -1,4 +1,5 @@
 #include <heddle/sim/base/compiled_program.h>
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/run/execution.h>
@@ -127,6 +128,8 @@ bool execution::run(const parameters& values, const std::function<void()>& body,
   if (hosts_.process.is_changed()) [[unlikely]]
     hosts_.process.restore();
   hosts_.streams.restore();
+  if (core_.notes != nullptr)
+    if (const char* const untold = find_changed_program_library()) core_.notes->untold = untold;
   return true;
 }
 

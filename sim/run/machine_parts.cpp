@@ -1,3 +1,4 @@
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/memory/link/link_memory.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
@@ -18,6 +19,7 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
   core_.observers.records = record;
   reset_device_variables();
   reset_program_variables();
+  if (is_program()) reset_program_libraries();
   hosts_.values.begin_run(is_program());
   reset_library_state();
   const bool had_tail = core_.phase.in_tail;

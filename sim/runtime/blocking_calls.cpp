@@ -90,6 +90,8 @@ int __real_pthread_mutex_destroy(pthread_mutex_t* mutex);
 int __wrap_pthread_mutex_destroy(pthread_mutex_t* mutex) {
   if (lane* const self = execution::current; self != nullptr) {
     destroy_mutex(*self, mutex, HEDDLE_CALLER);
+    const runtime::entered inside(*self);
+    return __real_pthread_mutex_destroy(mutex);
   }
   return __real_pthread_mutex_destroy(mutex);
 }

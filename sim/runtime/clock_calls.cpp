@@ -96,7 +96,11 @@ extern "C" {
 
 int __wrap_clock_gettime(clockid_t clock, timespec* now) {
   lane* const self = execution::current;
-  if (self == nullptr || clock < 0) return __real_clock_gettime(clock, now);
+  if (self == nullptr) return __real_clock_gettime(clock, now);
+  if (clock < 0) {
+    const runtime::entered inside(*self);
+    return __real_clock_gettime(clock, now);
+  }
   *now = as_timespec(look_at(clock, *self, HEDDLE_CALLER));
   return 0;
 }

@@ -189,6 +189,7 @@ int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrie
   if (lane* const self = execution::current; self != nullptr && count != 0) {
     const runtime::entered inside(*self);
     execution::instance->hosts().threads.barrier_at(barrier, count);
+    return __real_pthread_barrier_init(barrier, how, count);
   }
   return __real_pthread_barrier_init(barrier, how, count);
 }
@@ -198,6 +199,7 @@ int __wrap_pthread_barrier_destroy(pthread_barrier_t* barrier) {
   if (lane* const self = execution::current; self != nullptr) {
     const runtime::entered inside(*self);
     execution::instance->hosts().threads.forget_barrier(barrier);
+    return __real_pthread_barrier_destroy(barrier);
   }
   return __real_pthread_barrier_destroy(barrier);
 }

@@ -1,4 +1,5 @@
 // Values that each host thread has for itself, and what the C++ library has been asked to call when a thread or the program ends (--wrap).
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/sim/code/program_state.h>
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/runtime/entry.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -188,6 +190,14 @@ void end_program() {
   end_program_values();
   lane& self = caller_lane("end_program");
   const entered inside(self);
+  // Not sooner: a run that is left in the midst of a call would leave the library there.
+  if (const std::string& names = libraries_with_unseen_threads(); !names.empty()) [[unlikely]]
+    refuse(
+        self, scheduler::verdict::unsupported,
+        "pthread_create: " + names +
+            " has started threads, which the simulator does not see: heddle needs this library itself; link it as an "
+            "archive that `heddle build` has made",
+        from);
   execution::instance->finish_plain_store(self, __builtin_frame_address(0));
   // The others may come this far or further. Where plain accesses are no scheduling points this alone has them race with what this thread did last.
   take_turn_among_hosts(self, from);
@@ -234,8 +244,9 @@ int __wrap_pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) {
 int __real_pthread_key_delete(pthread_key_t key);
 int __wrap_pthread_key_delete(pthread_key_t key) {
   lane* const self = execution::current;
-  if (self == nullptr || key < first_key) return __real_pthread_key_delete(key);
+  if (self == nullptr) return __real_pthread_key_delete(key);
   const runtime::entered inside(*self);
+  if (key < first_key) return __real_pthread_key_delete(key);
   auto& keys = known().keys();
   if (key - first_key >= keys.size()) return EINVAL;
   keys[key - first_key].in_use = false;
@@ -245,8 +256,9 @@ int __wrap_pthread_key_delete(pthread_key_t key) {
 int __real_pthread_setspecific(pthread_key_t key, const void* value);
 int __wrap_pthread_setspecific(pthread_key_t key, const void* value) {
   lane* const self = execution::current;
-  if (self == nullptr || key < first_key) return __real_pthread_setspecific(key, value);
+  if (self == nullptr) return __real_pthread_setspecific(key, value);
   const runtime::entered inside(*self);
+  if (key < first_key) return __real_pthread_setspecific(key, value);
   const size_t index = key - first_key;
   if (index >= known().keys().size() || !known().keys()[index].in_use) return EINVAL;
   auto& values = known().of(self->of->id).values;
@@ -258,8 +270,9 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void* value) {
 void* __real_pthread_getspecific(pthread_key_t key);
 void* __wrap_pthread_getspecific(pthread_key_t key) {
   lane* const self = execution::current;
-  if (self == nullptr || key < first_key) return __real_pthread_getspecific(key);
+  if (self == nullptr) return __real_pthread_getspecific(key);
   const runtime::entered inside(*self);
+  if (key < first_key) return __real_pthread_getspecific(key);
   const auto& values = known().of(self->of->id).values;
   const size_t index = key - first_key;
   return index < values.size() ? values[index] : nullptr;

@@ -350,6 +350,9 @@ long __wrap_syscall(long number, ...) {
                       "syscall(SYS_futex): of futexes FUTEX_WAIT, FUTEX_WAKE and their _BITSET forms are simulated",
                       from);
     }
+    // What the kernel says of it, errno has.
+    const runtime::entered inside(*self);
+    return __real_syscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);
   }
   return __real_syscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }

@@ -70,6 +70,10 @@ TEST(input, scenarios_that_there_are_not_are_refused_with_the_nearest) {
   expect_refused({"fuzz", "port.ecko"}, "unknown scenario \"port.ecko\"; did you mean \"port.echo\"?");
   expect_refused({"fuzz", "crossed"}, "unknown scenario \"crossed\"; did you mean \"zoo.crossed-calls\"?");
   expect_refused({"fuzz", "xyzzy"}, "unknown scenario \"xyzzy\"; see " + program + " list");
+  expect_refused({"fuzz", "/bin/true"},
+                 "unknown scenario \"/bin/true\", which is a program; did you mean /bin/true fuzz?");
+  expect_refused({"/bin/true", "fuzz"},
+                 "unknown command \"/bin/true\", which is a program; did you mean /bin/true fuzz?");
   expect_refused({"fuzz", "nothing.*"}, "no scenario matches \"nothing.*\"; see " + program + " list");
 }
 

@@ -24,6 +24,11 @@ constexpr size_t line_length_max = 2'000;
 
 bool is_pattern(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
 
+bool is_program_file(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none) && access(path.c_str(), X_OK) == 0;
+}
+
 /// Standard output as this process was given it, while programs print to standard error; else negative.
 int output_for_json = -1;
 /// Why that could not be written, as errno has it; else 0.
@@ -119,6 +124,9 @@ std::string unknown(std::string_view what, std::string_view text, const std::vec
   const std::string near = nearest(text, known);
   std::string line = "unknown " + std::string(what) + " \"" + std::string(text.substr(0, 64)) + "\"";
   if (!near.empty()) line += "; did you mean \"" + near + "\"?";
+  if (const std::string file(text); near.empty() && is_program_file(file))
+    line += ", which is a program; did you mean " +
+            shell_word(file.find('/') == std::string::npos ? "./" + file : file) + " fuzz?";
   return line;
 }
 

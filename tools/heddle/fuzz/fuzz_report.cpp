@@ -1,4 +1,5 @@
 #include <heddle/scheduler/printable.h>
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/fuzz/campaign/scenario_campaign.h>
@@ -365,6 +366,9 @@ void print_text(const fuzz_summary& summary, const invocation& asked) {
   if (is_perhaps_small(summary) && !asked.tells.quiet)
     std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
               << " are short: --prove-if-small tries to go through all runs there are\n";
+  if (sim::has_program_libraries() && !asked.tells.quiet)
+    std::cout << "\nNot compiled by heddle, so that what they load and store is not seen: "
+              << sim::names_of_program_libraries() << '\n';
   bool told_of_races = false;
   for (const trial& each : summary.trials)
     if (!each.as_expected()) print_in_full(each, asked, told_of_races);

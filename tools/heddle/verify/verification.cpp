@@ -1,4 +1,5 @@
 #include <heddle/scheduler/campaign.h>
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/kept_output.h>
@@ -254,6 +255,7 @@ std::string what_is_proved(const verification& made, const std::vector<std::stri
   }
   for (const std::string& key : keys)
     if (made.settings.has(key)) text += (text.empty() ? "" : ", ") + key + "=" + made.settings.value_text(key);
+  if (sim::has_program_libraries()) text += ", without what " + sim::names_of_program_libraries() + " loads and stores";
   return text;
 }
 
