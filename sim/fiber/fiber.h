@@ -122,8 +122,6 @@ class fiber {
   const stack_arena::stack& stack() const { return stack_; }
   /// Where the fiber's first frame begins.
   const std::byte* top() const { return top_; }
-  /// Where the stack ended when the fiber was last left, the registers that a switch preserves included.
-  const std::byte* left_at() const { return static_cast<const std::byte*>(context_); }
   /// The exceptions in flight when it was last left.
   const exceptions_in_flight& exceptions() const { return exceptions_; }
 

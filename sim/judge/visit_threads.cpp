@@ -45,14 +45,17 @@ bool visit_lane(state_reader& to, const lane& who, bool is_running) {
                              static_cast<uint64_t>(next.reach) << 32 | next.size_bytes) &&
                      to.fact(next.mask) && to.fact(uint64_t{who.source} << 1 | (next.without_ended ? 1u : 0u)) &&
                      to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result) &&
-                     to.fact(who.leads) && to.fact(who.noticed);
+                     to.fact(who.leads) && to.fact(who.noticed) && to.fact(who.at_clock.guard_rounds);
   if (!facts) return false;
   if (who.state == lane_state::ended || !who.begun) return true;
-  const std::byte* low = next.frame == nullptr ? who.runs.top() : next.private_state;
+  // Not the frames of the call itself: dead words there differ from one call to the next for ever.
+  if (hides_operands(who))
+    for (const uint64_t each : who.call)
+      if (!to.fact(each)) return false;
+  const std::byte* const low = next.frame == nullptr ? who.runs.top() : next.private_state;
   if (!is_running) {
     const exceptions_in_flight& thrown = who.runs.exceptions();
     if (!to.fact(reinterpret_cast<uintptr_t>(thrown.caught)) || !to.fact(thrown.uncaught)) return false;
-    if (hides_operands(who)) low = who.runs.left_at();
   }
   return to.bytes(low, static_cast<size_t>(who.runs.stack().high() - low));
 }
@@ -63,6 +66,7 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
                          (who.hides_operands ? 32u : 0u) | (who.in_same_call || who.assumed.in_same_call ? 64u : 0u);
   to.fact(flags);
   to.fact(who.noticed);
+  if (who.at_clock.guard_rounds != 0) to.fact(who.at_clock.guard_rounds);
   if (who.assumed.met != 0) [[unlikely]]
     to.fact(who.assumed.met);
   if (who.state == lane_state::ended || !who.begun) return true;

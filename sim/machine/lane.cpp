@@ -92,7 +92,10 @@ digest_of(const std::byte* low, const std::byte* high) {
   return state;
 }
 
-uint64_t digest_of_private_state(const lane& who) { return digest_of(who.private_state, who.runs.stack().high()); }
+uint64_t digest_of_private_state(const lane& who) {
+  const uint64_t digest = digest_of(who.private_state, who.runs.stack().high());
+  return who.at_clock.guard_rounds == 0 ? digest : (digest ^ who.at_clock.guard_rounds) * 0x9e3779b97f4a7c15;
+}
 
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address")))

@@ -108,13 +108,15 @@ struct alignas(16) allowance {
   uint32_t wakes = 0;     ///< waits that may end spuriously
 };
 
-/// What a lane has found at the clock, and since.
+/// What a lane has found at the clock, and since; and its wait for a time.
 struct clock_looks {
   uint32_t reads = 0;          ///< since its last progress
   uint32_t still = 0;          ///< in the fair tail: since memory changed
   uint64_t changes = 0;        ///< waits::changes() at the last of them
   bool to_look_again = false;  ///< what it waited for has changed since the last of them
   bool missed_newest = false;  ///< what it has read last is not the newest that was stored there
+  /// In a wait whose time-out is a guard (runtime/moments.h): how often it has gone round, from 1. 0: it is in none.
+  uint32_t guard_rounds = 0;
 };
 
 /// The part of a lane that is constructed anew in each run.

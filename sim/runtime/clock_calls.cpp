@@ -71,7 +71,7 @@ int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const 
   const runtime::entered inside(self);
   execution& here = *execution::instance;
   const operation how = runtime::mutex_operation(operation_kind::lock_mutex, from);
-  runtime::timed_wait waits(moment);
+  runtime::timed_wait waits(self, moment);
   while (true) {
     int busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
     if (busy == EBUSY) {
@@ -81,7 +81,7 @@ int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const 
       busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
     }
     if (busy != EBUSY) return busy;
-    if (waits.is_over(self)) return ETIMEDOUT;
+    if (waits.is_over()) return ETIMEDOUT;
     self.call[2] = 0;
   }
 }

@@ -131,9 +131,9 @@ bool wait_for_files(lane& self, const char* call, const waited_words& words, uin
     take_object(self, how, at, look);
     return true;
   }
-  timed_wait time(moment);
+  timed_wait time(self, moment);
   while (!try_object(self, how, at, time.private_state(from), look))
-    if (time.is_over(self)) return false;
+    if (time.is_over()) return false;
   return true;
 }
 

@@ -51,37 +51,38 @@ inline uint64_t moment_behind(const timespec* time) {
 }
 
 /// A wait of a thread that may end by time. Time-outs of ten seconds and more are guards, for when nothing else can go on: such a wait goes round some
-/// times while others are looked at.
+/// times while others are looked at. How often is part of the lane's state, as the moment is among the operands that the call hides.
 class timed_wait {
  public:
-  explicit timed_wait(uint64_t moment)
-      : moment_(moment),
-        is_guard_(!execution::instance->core().machine.early_timeouts &&
-                  moment >= execution::instance->core().clock.cycle() + 10 * ns_per_second) {}
+  timed_wait(lane& self, uint64_t moment) : self_(self), moment_(moment) {
+    const run_core& core = execution::instance->core();
+    const bool is_guard =
+        !core.machine.early_timeouts && has_end() && moment >= core.clock.cycle() + 10 * ns_per_second;
+    self.at_clock.guard_rounds = is_guard ? 1 : 0;
+  }
+  ~timed_wait() { self_.at_clock.guard_rounds = 0; }
+  timed_wait(const timed_wait&) = delete;
+  timed_wait& operator=(const timed_wait&) = delete;
 
   bool has_end() const { return moment_ != never; }
   /// Whether a wait of the lane that has come to nothing is over; then its time has passed. Otherwise it is to be begun again.
-  bool is_over(lane& self) {
+  bool is_over() {
     if (!has_end()) return false;
     run_core& core = execution::instance->core();
-    constexpr uint64_t rounds_most = 512;
-    if (is_guard_ && (core.phase.is_open() || ++rounds_ < rounds_most)) {
-      if (core.phase.is_open()) self.left.wakes = 0;
+    constexpr uint32_t rounds_most = 512;
+    if (self_.at_clock.guard_rounds != 0 && (core.phase.is_open() || ++self_.at_clock.guard_rounds <= rounds_most)) {
+      if (core.phase.is_open()) self_.left.wakes = 0;
       return false;
     }
     core.clock.pass_until(moment_);
     return true;
   }
-  /// Low end of what the thread's future depends on: of a guard, how often it has gone round is part of that.
-  const std::byte* private_state(const caller& from) const {
-    if (!has_end()) return nullptr;
-    return is_guard_ ? reinterpret_cast<const std::byte*>(&rounds_) : from.private_state;
-  }
+  /// Low end of what the thread's future depends on.
+  const std::byte* private_state(const caller& from) const { return has_end() ? from.private_state : nullptr; }
 
  private:
-  uint64_t rounds_ = 0;
+  lane& self_;
   uint64_t moment_;
-  bool is_guard_;
 };
 
 }  // namespace heddle::sim::runtime

@@ -155,10 +155,10 @@ int join(pthread_t thread, void** result, uint64_t moment, const runtime::caller
   } else {
     here.core().note_question_of_end();
     const auto how = runtime::make_operation(operation_kind::join, &awaited->ended, sizeof awaited->ended, from);
-    runtime::timed_wait time(moment);
+    runtime::timed_wait time(self, moment);
     while (!runtime::try_object(self, how, moment == 0 ? nullptr : time.private_state(from),
                                 [&] { return awaited->ended != 0; })) {
-      if (moment != 0 && !time.is_over(self)) continue;
+      if (moment != 0 && !time.is_over()) continue;
       facts_of(*awaited).joined = false;
       return moment == 0 ? EBUSY : ETIMEDOUT;
     }

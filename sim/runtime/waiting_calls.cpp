@@ -90,11 +90,11 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
     here.hosts().notices.leave(self);
     return wrong;
   }
-  timed_wait time(moment);
+  timed_wait time(self, moment);
   bool noticed = wait_for_notice(self, time.private_state(from), waits);
   bool timed_out = false;
   // Where it ends for no reason it has ended, but where it is looked at whether anything can go on.
-  while (!noticed && time.has_end() && !(timed_out = time.is_over(self)) && !here.core().phase.is_open()) {
+  while (!noticed && time.has_end() && !(timed_out = time.is_over()) && !here.core().phase.is_open()) {
     here.hosts().notices.wait_at(condition, self);
     noticed = wait_for_notice(self, time.private_state(from), waits);
   }
@@ -126,11 +126,11 @@ int wait_at_futex(lane& self, const int* word, int expected, uint64_t moment, co
   const int found = *word;
   here.performed(self, static_cast<uint32_t>(found));
   if (found != expected) return EAGAIN;
-  timed_wait time(moment);
+  timed_wait time(self, moment);
   while (true) {
     here.hosts().notices.wait_at(word, self);
     if (wait_for_notice(self, time.private_state(from), waits) || !time.has_end()) return 0;
-    if (time.is_over(self)) return ETIMEDOUT;
+    if (time.is_over()) return ETIMEDOUT;
   }
 }
 

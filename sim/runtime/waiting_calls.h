@@ -116,9 +116,9 @@ int take_until(lane& self, const void* object, uint64_t moment, const caller& fr
     take_object(self, how, takes);
     return result;
   }
-  timed_wait time(moment);
+  timed_wait time(self, moment);
   while (!try_object(self, how, time.private_state(from), takes))
-    if (time.is_over(self)) return ETIMEDOUT;
+    if (time.is_over()) return ETIMEDOUT;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -301,6 +302,32 @@ void for_another_kernel() {
   cudaDeviceSynchronize();
 }
 
+std::mutex game_lock;
+std::condition_variable game_turns, game_over;
+int game_turn = 0;
+bool game_ends = false;
+
+/// Two threads hand each other the turn until a third one ends that, if any: after that time it gives up waiting for what never comes.
+void at_a_game(std::chrono::seconds patience) {
+  const auto plays = [](int self) {
+    std::unique_lock<std::mutex> held(game_lock);
+    while (!game_ends) {
+      game_turns.wait(held, [&] { return game_turn == self || game_ends; });
+      game_turn = 1 - self;
+      game_turns.notify_all();
+    }
+  };
+  std::thread first(plays, 0), second(plays, 1);
+  if (patience.count() != 0) {
+    std::unique_lock<std::mutex> held(game_lock);
+    game_over.wait_for(held, patience, [] { return false; });
+    game_ends = true;
+    game_turns.notify_all();
+  }
+  first.join();
+  second.join();
+}
+
 int main(int count, char** arguments) {
   const std::string_view where = count == 2 ? arguments[1] : "";
   if (where == "fill") behind_a_fill();
@@ -320,5 +347,8 @@ int main(int count, char** arguments) {
   if (where == "places") without_places();
   if (where == "lane") without_a_lane(false);
   if (where == "lane_comes") without_a_lane(true);
+  if (where == "game") at_a_game(std::chrono::seconds(0));
+  if (where == "short_game") at_a_game(std::chrono::seconds(1));
+  if (where == "long_game") at_a_game(std::chrono::seconds(20));
   return 0;
 }
