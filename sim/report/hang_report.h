@@ -57,8 +57,8 @@ class hang_report {
   bool holds(const lane& storer, const lane& waiting, const watched& entry) const;
   /// Whether `other` could change the words that the waiting lane looks at, before anything else has let that lane go on.
   bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
-  /// "in other schedules wave 0 stored it at FILE:LINE"
-  static std::string told_of(const std::vector<const store_elsewhere*>& stores);
+  /// "in other schedules wave 0 stored it at FILE:LINE", "in other schedules wave 0, which has ended here, stored it"
+  std::string told_of(const std::vector<const store_elsewhere*>& stores) const;
   std::vector<const store_elsewhere*> stores_elsewhere(const watched& entry, const lane* by) const;
   bool add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   bool add_edges(const lane& who, const watched& entry, const std::vector<watched>& words, const std::string& location,

@@ -27,11 +27,18 @@ const stream_copy* copy_behind(const lane& waiting) {
 
 }  // namespace
 
-std::string hang_report::told_of(const std::vector<const store_elsewhere*>& stores) {
+std::string hang_report::told_of(const std::vector<const store_elsewhere*>& stores) const {
   constexpr size_t most_told = 2;
+  const auto has_ended = [&](const std::string& actor) {
+    for (size_t n = 0; n < core_.threads.lanes_used; ++n)
+      if (const lane& one = core_.threads.lanes[n]; one.state == lane_state::ended && name_of(one) == actor)
+        return true;
+    return false;
+  };
   std::string text;
   for (size_t n = 0; n < std::min(stores.size(), most_told); ++n)
-    text += (n == 0 ? "in other schedules " : ", ") + stores[n]->actor + " stored it" +
+    text += (n == 0 ? "in other schedules " : ", ") + stores[n]->actor +
+            (has_ended(stores[n]->actor) ? ", which has ended here," : "") + " stored it" +
             (stores[n]->where.empty() ? "" : " at " + stores[n]->where);
   if (stores.size() > most_told) text += " and " + std::to_string(stores.size() - most_told) + " more did";
   return text;
@@ -137,9 +144,8 @@ std::string hang_report::giver_of_notice(const lane& who, const watched& entry) 
 // The same in every process: addresses on the C++ heap are not.
 std::string hang_report::object_at(const void* address) const {
   if (std::string file = memory_map::file_at(address); !file.empty()) return file;
-  for (size_t n = 0; n < core_.threads.lanes_used; ++n)
-    if (const lane& owner = core_.threads.lanes[n]; owner.begun && owner.is_on_stack(address))
-      return "an object of " + name_of(owner);
+  // In a frame it has an offset, by which it is known what the program calls it.
+  if (std::string frame = core_.map.heap.frame_at(address); !frame.empty()) return frame;
   return core_.map.may_vanish(address) ? "an object on the C++ heap" : describe_location(core_.map.heap, address);
 }
 

@@ -302,6 +302,71 @@ void for_another_kernel() {
   cudaDeviceSynchronize();
 }
 
+__global__ void answers_where_it_finds_one(flag* words) {
+  while (words[0].load() == 0) __nanosleep(20);
+  if (words[2].load() != 0) words[1].store(1);
+}
+/// A kernel has an answer where a thread has stored before, and ends without one where not.
+void for_a_kernel_that_ends() {
+  flag* words = nullptr;
+  cudaMallocManaged(&words, 3 * sizeof *words);
+  for (int n = 0; n < 3; ++n) words[n].store(0);
+  cudaStream_t streams[2];
+  for (cudaStream_t& each : streams) cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking);
+  hands_over<<<1, 1, 0, streams[0]>>>(words);
+  answers_where_it_finds_one<<<1, 1, 0, streams[1]>>>(words);
+  words[2].store(1);
+  cudaDeviceSynchronize();
+}
+
+__global__ void asks_twice(flag* words) {
+  for (int n = 1; n <= 2; ++n) {
+    words[0].store(n);
+    while (words[1].load() != n) __nanosleep(20);
+  }
+}
+/// A proxy is told to stop while it still has requests to answer, or answers no more than `most`.
+void for_a_proxy_that_ends(int most) {
+  flag* words = nullptr;
+  cudaMallocManaged(&words, 2 * sizeof *words);
+  for (int n = 0; n < 2; ++n) words[n].store(0);
+  std::atomic<bool> stops = false;
+  std::thread proxy([&] {
+    for (int seen = 0; !stops.load() && seen != most; std::this_thread::yield())
+      if (const int now = words[0].load(); now > seen) words[1].store(seen = now);
+  });
+  asks_twice<<<1, 1>>>(words);
+  while (words[0].load() == 0) std::this_thread::yield();
+  if (most > 2) stops = true;
+  proxy.join();
+  cudaDeviceSynchronize();
+}
+
+/// A notice that comes between a look and the wait; `holds`: the two are one to the giver.
+void for_a_lost_notice(bool holds) {
+  struct {
+    std::mutex lock;
+    std::condition_variable bell;
+    std::atomic<int> work = 0;
+  } desk;
+  std::thread server([&] {
+    std::unique_lock<std::mutex> held(desk.lock, std::defer_lock);
+    if (holds) held.lock();
+    while (desk.work.load() == 0) {
+      if (!holds) held.lock();
+      desk.bell.wait(held);
+      if (!holds) held.unlock();
+    }
+  });
+  {
+    std::unique_lock<std::mutex> held(desk.lock, std::defer_lock);
+    if (holds) held.lock();
+    desk.work.store(1);
+  }
+  desk.bell.notify_one();
+  server.join();
+}
+
 std::mutex game_lock;
 std::condition_variable game_turns, game_over;
 int game_turn = 0;
@@ -347,6 +412,11 @@ int main(int count, char** arguments) {
   if (where == "places") without_places();
   if (where == "lane") without_a_lane(false);
   if (where == "lane_comes") without_a_lane(true);
+  if (where == "kernel_ends") for_a_kernel_that_ends();
+  if (where == "proxy_ends") for_a_proxy_that_ends(3);
+  if (where == "proxy_answers_once") for_a_proxy_that_ends(1);
+  if (where == "lost_notice") for_a_lost_notice(false);
+  if (where == "kept_notice") for_a_lost_notice(true);
   if (where == "game") at_a_game(std::chrono::seconds(0));
   if (where == "short_game") at_a_game(std::chrono::seconds(1));
   if (where == "long_game") at_a_game(std::chrono::seconds(20));

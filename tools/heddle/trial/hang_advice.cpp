@@ -18,9 +18,10 @@ class adviser {
 
   std::string advise() const {
     using rule = std::string (adviser::*)() const;
-    constexpr rule rules[] = {&adviser::on_lost,      &adviser::on_copy,    &adviser::on_turn,     &adviser::on_place,
-                              &adviser::on_own_mutex, &adviser::on_erased,  &adviser::on_siblings, &adviser::on_circle,
-                              &adviser::on_idle,      &adviser::on_unknown, &adviser::on_driver,   &adviser::on_round};
+    constexpr rule rules[] = {&adviser::on_lost,   &adviser::on_copy,      &adviser::on_turn,    &adviser::on_place,
+                              &adviser::on_notice, &adviser::on_own_mutex, &adviser::on_erased,  &adviser::on_siblings,
+                              &adviser::on_circle, &adviser::on_idle,      &adviser::on_unknown, &adviser::on_ended,
+                              &adviser::on_driver, &adviser::on_round};
     for (const rule each : rules)
       if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
     return {};
@@ -81,6 +82,9 @@ class adviser {
       }
     return {};
   }
+
+  std::string on_notice() const { return advice_on_lost_notice(of_, words_); }
+  std::string on_ended() const { return advice_on_ended(of_, words_); }
 
   /// A copy by a call that waits for what waits for the copy.
   std::string on_copy() const {

@@ -28,6 +28,12 @@ struct wrong_notice {
 };
 wrong_notice wrong_notice_in(const sim::run_record& of, const step_words& words);
 
+/// Of a thread that has looked at a word before another one changed it, and waits for the notice of that, which came before the wait.
+std::string advice_on_lost_notice(const sim::run_record& of, const step_words& words);
+
+/// Of a thread that has ended and would have stored what another waits for.
+std::string advice_on_ended(const sim::run_record& of, const step_words& words);
+
 /// The same where all that the progress model promises a turn waits for what it does not.
 std::string advice_on_promise(const sim::run_record& of, const step_words& words);
 

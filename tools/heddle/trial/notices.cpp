@@ -57,7 +57,43 @@ bool waits_from_before(const run_record& of, const waiter& one, size_t given) {
   return false;
 }
 
+/// The step in which the one that waits has looked, for the last time before its wait, at a word that the giver changed between that look and the notice;
+/// 0: there is none.
+uint64_t early_look_of(const run_record& of, const waiter& one, size_t given) {
+  const auto wave_of = [&](const run_record::step& each) { return of.actors[each.actor].wave; };
+  const uint32_t giver = wave_of(of.steps[given]);
+  for (size_t change = given; change-- > 0;) {
+    const run_record::step& made = of.steps[change];
+    if (wave_of(made) != giver || !made.changes || made.place == run_record::none) continue;
+    for (size_t n = one.since - of.first_step; n-- > 0;) {
+      const run_record::step& look = of.steps[n];
+      if (wave_of(look) != one.wave || look.address != made.address || !look.has_value) continue;
+      if (n < change && !sim::may_write(look.kind)) return of.first_step + n;
+      break;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string advice_on_lost_notice(const run_record& of, const step_words& words) {
+  for (const waiter& one : waiters_of(of))
+    for (size_t given = of.steps.size(); given-- > 0;) {
+      const run_record::step& notice = of.steps[given];
+      if (notice.kind != operation_kind::give_notice || notice.address != one.address) continue;
+      const uint64_t number = of.first_step + given;
+      if (number > one.since || of.actors[notice.actor].wave == one.wave) break;
+      const uint64_t early = early_look_of(of, one, given);
+      if (early == 0) break;
+      const std::string& waits = of.waves[one.wave].name;
+      return waits + " looks at " + words.place_of(*words.step_at(early)) + words.at(early) + " before " +
+             words.name_of(notice.actor) + " changes it, and waits" + words.at(one.since) + " behind the notice" +
+             words.at(number) + ", which is lost: have " + words.name_of(notice.actor) + " change it, and " + waits +
+             " look at it and wait, while they hold the mutex of that wait";
+    }
+  return {};
+}
 
 wrong_notice wrong_notice_in(const run_record& of, const step_words& words) {
   const std::vector<waiter> all = waiters_of(of);

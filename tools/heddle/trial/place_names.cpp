@@ -8,13 +8,23 @@ namespace heddle::tools {
 namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
-constexpr std::string_view offset_begins = "+0x";
+constexpr std::string_view variable_begins = "a variable in ";
+
+/// Where the offset of a place begins in the text, "+0x4", or "-0x40" of what lies in a frame; npos: nowhere.
+size_t offset_in(std::string_view text, size_t from) {
+  return std::min(text.find("+0x", from), text.find("-0x", from));
+}
+size_t last_offset_in(std::string_view text) {
+  const size_t above = text.rfind("+0x"), below = text.rfind("-0x");
+  return above == std::string_view::npos ? below : below == std::string_view::npos ? above : std::max(above, below);
+}
+constexpr size_t offset_digits = 3;  // behind "+0x"
 
 /// Whether a place may begin behind this text: names of memory may have blanks in them.
 bool may_begin_behind(std::string_view text) {
   if (text.empty()) return true;
   if (text.back() == '(' || text.back() == '"') return true;
-  return text.ends_with(" of ") || text.ends_with(" to ") || text.ends_with("reads ");
+  return text.ends_with(" of ") || text.ends_with(" to ") || text.ends_with(" at ") || text.ends_with("reads ");
 }
 
 std::string_view digits_in(std::string_view text, size_t at, std::string_view digits) {
@@ -54,7 +64,7 @@ place_names::place_names(const sim::run_record& of) : of_(of) {
               [](const access& left, const access& right) { return left.size_bytes < right.size_bytes; });
   }
   for (const auto& [place, all] : places_)
-    if (const size_t at = place.rfind(offset_begins); at != std::string::npos)
+    if (const size_t at = last_offset_in(place); at != std::string::npos)
       by_offset_[place.substr(at)].push_back(place.substr(0, at));
   for (auto& [offset, beginnings] : by_offset_)
     std::sort(beginnings.begin(), beginnings.end(),
@@ -67,9 +77,8 @@ std::string place_names::name_of(const std::string& place) const {
 }
 
 place_names::mention place_names::next_in(std::string_view text, size_t from) const {
-  for (size_t at = text.find(offset_begins, from); at != std::string_view::npos;
-       at = text.find(offset_begins, at + 1)) {
-    const size_t end = at + offset_begins.size() + digits_in(text, at + offset_begins.size(), hex_digits).size();
+  for (size_t at = offset_in(text, from); at != std::string_view::npos; at = offset_in(text, at + 1)) {
+    const size_t end = at + offset_digits + digits_in(text, at + offset_digits, hex_digits).size();
     const auto known = by_offset_.find(text.substr(at, end - at));
     if (known == by_offset_.end()) continue;
     const std::string_view before = text.substr(from, at - from);
@@ -86,14 +95,18 @@ std::string place_names::told(std::string_view text, const mention& one, size_t&
   const std::string place(text.substr(one.begin, one.end - one.begin));
   end = one.end;
   const std::string_view size = size_in(text.substr(end));
+  // Of no step, whose frame it is in is to be said.
+  if (one.of->front().name.starts_with(variable_begins)) return place;
   if (size.empty()) return one.of->front().name;
   uint32_t size_bytes = 0;
   std::from_chars(size.data(), size.data() + size.size(), size_bytes);
   const auto exact =
       std::find_if(one.of->begin(), one.of->end(), [&](const access& each) { return each.size_bytes == size_bytes; });
   if (exact == one.of->end() || exact->name == place) return place;
-  const std::string offset = exact->is_slot ? place : place.substr(place.rfind(offset_begins));
-  std::string said = exact->name + " (" + offset + ", " + std::string(size) + ")";
+  const std::string offset = exact->is_slot ? place : place.substr(last_offset_in(place));
+  // That of a frame says nothing beside a name.
+  std::string said =
+      exact->name + " (" + (place.starts_with("frame of ") ? "" : offset + ", ") + std::string(size) + ")";
   end += size.size() + std::string_view(" ()").size();
   constexpr std::string_view equals = " = 0x";
   if (!text.substr(end).starts_with(equals)) return said;
