@@ -65,6 +65,8 @@ void explorer::begin_again() {
   paths_.clear();
   from_beginning_ = true;
   looks_ = false;
+  deepest_ = no_state;
+  deepest_step_ = 0;
   samples_ = {};
   fresh_samples_.clear();
   sample_each_ = 1;
@@ -104,6 +106,10 @@ uint32_t explorer::push_known(const choice& asked) {
   if (known.given.picked >= asked.count) {
     leave_out(other_run);
     return scheduler::no_answer;
+  }
+  if (counts_ != nullptr && asked.kind == choice_kind::actor) {
+    run_core& core = execution::instance->core();
+    core.aside(*core.choices.asks, [&] { counts_->note(*core.enabled.lanes[known.given.picked]); });
   }
   if (asked.kind == choice_kind::wake && options_.block_waits) {
     execution& here = *execution::instance;
@@ -302,6 +308,10 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   // A key has these with the place where they lie: another process would make other keys without end.
   if (!here.core().hidden.empty()) known_.note_unsaved();
   note_sample(state, key);
+  if (here.core().history.steps >= deepest_step_) {
+    deepest_ = state;
+    deepest_step_ = here.core().history.steps;
+  }
   if (here.core().history.steps > deep_) {
     put_off_.push_back(state);
     return false;

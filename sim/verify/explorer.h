@@ -9,6 +9,7 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/random_probe.h>
+#include <heddle/sim/verify/rounds_made.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/shared_states.h>
 
@@ -103,6 +104,10 @@ class explorer final : public scheduler::strategy {
   void begin_to_look_at(uint32_t state);
   /// The key of the state that the run has come to; nothing where it has come to none.
   const std::optional<state_key>& looked_at() const { return looked_at_; }
+
+  /// A loop on the way to the state that was met in the latest step of its run, of which each iteration is another state, as rounds_made::told() has it.
+  /// Makes that run.
+  std::string deepest_rounds(const explored_run& run) const;
 
   // -- a run at random through what is known
 
@@ -241,6 +246,9 @@ class explorer final : public scheduler::strategy {
   random_probe* probes_ = nullptr;
   bool looks_ = false;  ///< the run that comes next only looks at followed_
   std::optional<state_key> looked_at_;
+  rounds_made* counts_ = nullptr;  ///< of the run that looks
+  uint32_t deepest_ = no_state;    ///< of the states, the one that was met in the latest step of its run
+  uint64_t deepest_step_ = 0;
 };
 
 }  // namespace heddle::sim

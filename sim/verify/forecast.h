@@ -23,7 +23,9 @@ class forecaster {
   }
   /// Of a search that ends here, before its end.
   void at_last(search_result& result) {
-    if (options_.forecasts && deciding_.is_matching()) make(result);
+    if (!options_.forecasts || !deciding_.is_matching()) return;
+    make(result);
+    result.goes_round = deciding_.deepest_rounds(run_);
   }
 
  private:

@@ -98,4 +98,16 @@ void explorer::begin_to_look_at(uint32_t state) {
   looked_at_.reset();
 }
 
+std::string explorer::deepest_rounds(const explored_run& run) const {
+  if (deepest_ == no_state) return {};
+  explorer looks(options_, notes_, known_);
+  rounds_made made;
+  looks.begin_to_look_at(deepest_);
+  looks.counts_ = &made;
+  scheduler::choice_source choices;
+  choices.begin(looks, 0);
+  run(choices);
+  return made.told();
+}
+
 }  // namespace heddle::sim

@@ -110,6 +110,8 @@ struct search_result {
   uint64_t bytes = 0;         ///< that the search kept in the end
   double seconds = 0;
   search_forecast forecast;  ///< the last one
+  std::string
+      goes_round;  ///< of one that is cut: a loop that makes each of its iterations another state (rounds_made.h)
 
   bool cut = false;  ///< by a bound, in midst of it: another process may go on
   std::string

@@ -367,6 +367,16 @@ void for_a_lost_notice(bool holds) {
   server.join();
 }
 
+/// A loop that waits, and counts how often it has looked.
+void with_a_count(int looks_most) {
+  std::atomic<bool> comes = false;
+  std::thread other([&] { comes = true; });
+  int looks = 0;
+  while (!comes && looks != looks_most) ++looks;
+  other.join();
+  if (looks < 0) std::abort();
+}
+
 std::mutex game_lock;
 std::condition_variable game_turns, game_over;
 int game_turn = 0;
@@ -417,6 +427,8 @@ int main(int count, char** arguments) {
   if (where == "proxy_answers_once") for_a_proxy_that_ends(1);
   if (where == "lost_notice") for_a_lost_notice(false);
   if (where == "kept_notice") for_a_lost_notice(true);
+  if (where == "counted") with_a_count(-1);
+  if (where == "counted_to_ten") with_a_count(10);
   if (where == "game") at_a_game(std::chrono::seconds(0));
   if (where == "short_game") at_a_game(std::chrono::seconds(1));
   if (where == "long_game") at_a_game(std::chrono::seconds(20));

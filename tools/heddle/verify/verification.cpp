@@ -344,8 +344,10 @@ nlohmann::ordered_json to_json(const verification& made) {
                 {"incomplete_because", made.search.left_out},
                 {"saved", made.saved_file.empty() ? json(nullptr) : json(made.saved_file)},
                 {"resumed", nullptr},
-                {"forecast", nullptr}};
-  if (const sim::search_forecast& ahead = made.search.forecast; made.search.cut && ahead.runs != 0)
+                {"forecast", nullptr},
+                {"goes_round", made.search.goes_round}};
+  if (const sim::search_forecast& ahead = made.search.forecast;
+      made.search.cut && ahead.runs != 0 && made.search.goes_round.empty())
     shown["forecast"] = {{"states", ahead.states()}, {"known_share", ahead.share()}, {"runs", ahead.runs}};
   if (made.search.before.runs != 0)
     shown["resumed"] = {{"states", made.search.before.states},
