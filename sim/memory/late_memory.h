@@ -186,6 +186,9 @@ class late_memory {
   virtual void before_plain_store(lane& self, const operation& how) = 0;
   /// The lane has come back: memory holds what it stored plainly, or a window. Afterwards memory holds the newest values.
   virtual void after_plain(lane& self) = 0;
+  /// Takes the store back that before_plain_store() has prepared, if it was not made, or has changed nothing, and the lane is about to load from
+  /// other memory: true where it was taken back.
+  virtual bool withdraw_store(lane& /*self*/, const void* /*loaded*/) { return false; }
   /// Instead of both: makes a plain store that fills memory with one byte, where that is one store to memory of which no lane has accessed a part.
   enum class filled : uint8_t { by_no_one, unchanged, changed };
   virtual filled fill(lane&, const operation&, std::byte) { return filled::by_no_one; }

@@ -84,6 +84,22 @@ inline bool is_not_kept(const run_core& core, const void* address) {
   here.read(self, what.address, what.bytes(), value, value);
 }
 
+/// Of a copy of an object g++ announces the write, then the read, and then makes both: what was announced first is yet to come behind the lane's
+/// pending read.
+[[gnu::noinline]] inline void announce_again(execution& here, lane& self, const plain_store_in_progress& write) {
+  if (late_memory* const late = here.late()) {
+    operation again = self.pending;
+    again.kind = kind_of_plain(here, write.address, write.size_bytes, operation_kind::plain_store,
+                               operation_kind::volatile_store);
+    again.address = write.address;
+    late->before_plain_store(self, again);
+  }
+  if (write.size_bytes <= plain_store_in_progress::largest_bytes)
+    here.waiting().begin_plain_store(self, write.address, write.size_bytes);
+  else
+    here.waiting().begin_object_store(self, write.address, write.size_bytes);
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
@@ -95,6 +111,8 @@ inline bool is_not_kept(const run_core& core, const void* address) {
     if (is_unseen(here, *self, address)) return;
     is_own = self->is_in_own_object(address);
   }
+  const plain_store_in_progress copy = self->storing;
+  const bool is_copy = self->unsettled && copy.size_bytes == size_bytes && here.late()->withdraw_store(*self, address);
   if (named == operation_kind::plain_load)
     named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_load);
   const access what = {address, size_bytes};
@@ -109,6 +127,8 @@ inline bool is_not_kept(const run_core& core, const void* address) {
     load_when_woken(here, *self, what);
   if (is_own) [[unlikely]]
     self->own_object_operations = self->operations;
+  if (is_copy) [[unlikely]]
+    announce_again(here, *self, copy);
 }
 
 /// The same where it is not known yet whether the simulator must hear of it.
@@ -206,18 +226,8 @@ inline void have_own_stores_in_memory(execution& here, lane& self) {
   const plain_store_in_progress announced = self->storing;
   plain_read(address, size_bytes, from);
   if (announced.size_bytes != size_bytes) return;
-  if (late_memory* const late = execution::instance->late()) {
-    const entered inside(*self);
-    operation again = self->pending;
-    again.kind = kind_of_plain(*execution::instance, announced.address, size_bytes, operation_kind::plain_store,
-                               operation_kind::volatile_store);
-    again.address = announced.address;
-    late->before_plain_store(*self, again);
-  }
-  if (size_bytes <= plain_store_in_progress::largest_bytes)
-    execution::instance->waiting().begin_plain_store(*self, announced.address, announced.size_bytes);
-  else
-    execution::instance->waiting().begin_object_store(*self, announced.address, announced.size_bytes);
+  const entered inside(*self);
+  announce_again(*execution::instance, *self, announced);
 }
 
 /// A read of a string: up to and with its end, or `most` bytes.

@@ -266,7 +266,64 @@ int looks_at_its_own(bool knows) {
   return 0;
 }
 
+struct pair_of_words {
+  long first;
+  long second;
+};
+struct pair_of_ints {
+  int first;
+  int second;
+};
+/// Copies of objects as long as a word find what was stored just before, and so do calls that read memory; a store of what was there already is
+/// one all the same.
+int copies_what_it_has_stored() {
+  static pair_of_words from = {1, 2};
+  static pair_of_words to = {0, 0};
+  static pair_of_ints small = {1, 2};
+  static pair_of_ints copied = {0, 0};
+  static char text[8] = {};
+  static char sent = 0;
+  static char got = 0;
+  static std::atomic<int> given{0};
+  std::thread other([] { given.store(1); });
+  from.first = 5;
+  to = from;
+  small.second = 6;
+  copied = small;
+  text[0] = 'a';
+  text[1] = 'b';
+  const size_t size_bytes = std::strlen(text);
+  int ends[2];
+  assert(pipe(ends) == 0);
+  sent = 'q';
+  assert(write(ends[1], &sent, 1) == 1);
+  assert(read(ends[0], &got, 1) == 1);
+  to = from;
+  other.join();
+  assert(to.first == 5 && to.second == 2 && copied.first == 1 && copied.second == 6 && size_bytes == 2 && got == 'q');
+  return 0;
+}
+
+/// What a thread has stored just before a copy of as many bytes is there before what it releases later.
+int stores_the_same_and_copies() {
+  static long word = 1;
+  static pair_of_words from = {1, 2};
+  static pair_of_words to = {0, 0};
+  static std::atomic<int> given{0};
+  std::thread other([] {
+    if (given.load(std::memory_order_acquire) == 1) assert(word == 1 && to.first == 1 && to.second == 2);
+  });
+  word = 1;
+  const long seen = from.first;
+  to = from;
+  given.store(static_cast<int>(seen), std::memory_order_release);
+  other.join();
+  return 0;
+}
+
 constexpr test_case cases[] = {
+    {"copies_what_it_has_stored", copies_what_it_has_stored},
+    {"stores_the_same_and_copies", stores_the_same_and_copies},
     {"crosses_by_a_closure", crosses_by_a_closure},
     {"crosses_by_a_function", crosses_by_a_function},
     {"crosses_by_a_queue", crosses_by_a_queue},

@@ -241,8 +241,10 @@ void link_memory::fence(lane& self, const operation& how) {
   if (how.order == memory_order::seq_cst) drained(self);
 }
 
-void link_memory::store_fence(lane& self, const operation&) {
+void link_memory::store_fence(lane& self, const operation& how) {
   asking_ = &self;
+  // A call is about to read what the thread has stored.
+  if (how.kind != operation_kind::fence) return before_hasty_store(self, how);
   link_.fence(self.id, transport::orders::stores);
 }
 
@@ -304,6 +306,17 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   storing_ = how;
   storing_step_ = what.step;
   self.unsettled = true;
+}
+
+bool link_memory::withdraw_store(lane&, const void* loaded) {
+  const auto* const to = static_cast<const std::byte*>(storing_.address);
+  const auto* const from = static_cast<const std::byte*>(loaded);
+  const size_t size_bytes = storing_.size_bytes;
+  const bool overlaps = from < to + size_bytes && to < from + size_bytes;
+  if (size_bytes == 0 || overlaps || std::memcmp(to, own_.data(), size_bytes) != 0) return false;
+  storing_.size_bytes = 0;
+  put_back();
+  return true;
 }
 
 void link_memory::see_again(lane&) {

@@ -40,6 +40,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void before_plain_load(lane& self, const operation& how) override;
   void before_plain_store(lane& self, const operation& how) override;
   void after_plain(lane& self) override;
+  bool withdraw_store(lane& self, const void* loaded) override;
   void see_again(lane& self) override;
   void look_again(lane& self, const operation& how) override;
 

@@ -58,6 +58,7 @@ class timed_memory final : public late_memory, public load_times {
   uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
   void fence(lane& self, const operation& how) override;
   void store_fence(lane& self, const operation& how) override { inner_->store_fence(self, how); }
+  bool withdraw_store(lane& self, const void* loaded) override { return inner_->withdraw_store(self, loaded); }
   wide_value load_wide(lane& self, const operation& how) override;
   void store_wide(lane& self, const operation& how, wide_value value) override;
   wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
