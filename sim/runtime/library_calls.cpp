@@ -16,6 +16,10 @@
 #include <cstdarg>
 #include <cstdint>
 
+// By which it is linked into a program, of which nothing calls it by name.
+extern "C" const char heddle_library_calls;
+extern "C" const char heddle_library_calls = 0;
+
 // Sanitizers have these names themselves.
 #if !defined(HEDDLE_ADDRESS_SANITIZER)
 
