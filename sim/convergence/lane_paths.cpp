@@ -17,7 +17,7 @@ void walk_out(const lane& one, Take&& take) {
       innermost = false;
       return true;
     }
-    return frame[0] != one.first_frame && take(returns_to(one, frame));
+    return outer_frame(frame) != one.first_frame && take(returns_to(one, frame));
   });
 }
 

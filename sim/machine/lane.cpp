@@ -21,7 +21,7 @@ call_chain calls_of(const lane& who, const operation& next) {
   call_chain calls = {next.place};
   size_t n = 0;
   for_each_frame(who, next.frame, [&](void* const* frame) {
-    if (frame[1] == nullptr) return false;
+    if (return_address(frame) == nullptr) return false;
     if (n != 0) calls[n] = returns_to(who, frame);
     return ++n < calls.size();
   });
@@ -34,8 +34,8 @@ stack_frame frame_around(const lane& who, const void* address) {
   stack_frame found;
   const auto* const wanted = static_cast<const std::byte*>(address);
   for_each_frame(who, who.pending.frame, [&](void* const* frame) {
-    const auto* const outer = static_cast<const std::byte*>(frame[0]);
-    if (frame[1] == nullptr || !who.runs.stack().holds_frame(outer) ||
+    const auto* const outer = static_cast<const std::byte*>(outer_frame(frame));
+    if (return_address(frame) == nullptr || !who.runs.stack().holds_frame(outer) ||
         wanted < reinterpret_cast<const std::byte*>(frame))
       return false;
     // Behind the outer frame pointer come the address to return to and the frame that called.
@@ -49,7 +49,7 @@ stack_frame frame_around(const lane& who, const void* address) {
 bool detour_return(lane& self, const operation& next, const void* place) {
   if (detour_address() == nullptr) return false;
   for_each_frame(self, next.frame, [&](void* const* frame) {
-    if (frame[1] != place) return true;
+    if (return_address(frame) != place) return true;
     self.assumed.returns_to = place;
     const_cast<const void*&>(reinterpret_cast<const void* const&>(frame[1])) = detour_address();
     return false;

@@ -53,14 +53,15 @@ function* next_of(std::atomic<function*>& known, const char* name) {
 
 }  // namespace
 
-// Declared under another name: the headers of the C library say more of them than these have to.
-#define HEDDLE_OF_LIBRARY(type, name, parameters, arguments)                                     \
-  type __wrap_##name parameters;                                                                 \
-  [[gnu::visibility("default"), gnu::used, gnu::weak]] type heddle_##name parameters asm(#name); \
-  type heddle_##name parameters {                                                                \
-    static constinit std::atomic<type(*) parameters> next = nullptr;                             \
-    if (is_of_run(__builtin_return_address(0))) return __wrap_##name arguments;                  \
-    return next_of(next, #name) arguments;                                                       \
+// Declared under another name: the headers of the C library say more of them than these have to. At even addresses: of a pointer to a member function an
+// odd one says that the function is virtual.
+#define HEDDLE_OF_LIBRARY(type, name, parameters, arguments)                                                       \
+  type __wrap_##name parameters;                                                                                   \
+  [[gnu::visibility("default"), gnu::used, gnu::weak, gnu::aligned(16)]] type heddle_##name parameters asm(#name); \
+  type heddle_##name parameters {                                                                                  \
+    static constinit std::atomic<type(*) parameters> next = nullptr;                                               \
+    if (is_of_run(__builtin_return_address(0))) return __wrap_##name arguments;                                    \
+    return next_of(next, #name) arguments;                                                                         \
   }
 
 extern "C" {

@@ -362,7 +362,8 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
 }
 
 void __real__ZNSt6thread4joinEv(pthread_t* thread);
-void __wrap__ZNSt6thread4joinEv(pthread_t* thread) {
+// At an even address: of a pointer to a member function an odd one says that the function is virtual.
+[[gnu::aligned(16)]] void __wrap__ZNSt6thread4joinEv(pthread_t* thread) {
   if (execution::current == nullptr) return __real__ZNSt6thread4joinEv(thread);
   const int wrong = *thread == 0 ? EINVAL : join(*thread, nullptr, never, HEDDLE_CALLER);
   if (wrong != 0) throw std::system_error(std::error_code(wrong, std::generic_category()));
@@ -370,7 +371,7 @@ void __wrap__ZNSt6thread4joinEv(pthread_t* thread) {
 }
 
 void __real__ZNSt6thread6detachEv(pthread_t* thread);
-void __wrap__ZNSt6thread6detachEv(pthread_t* thread) {
+[[gnu::aligned(16)]] void __wrap__ZNSt6thread6detachEv(pthread_t* thread) {
   if (execution::current == nullptr) return __real__ZNSt6thread6detachEv(thread);
   const int wrong = *thread == 0 ? EINVAL : detach(*thread);
   if (wrong != 0) throw std::system_error(std::error_code(wrong, std::generic_category()));

@@ -296,21 +296,23 @@ HEDDLE_TAKES(cnd_broadcast, (cnd_t * condition), (condition),
 // std::condition_variable begins with the one of the C library, and std::unique_lock with the address of its mutex.
 
 void __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* self, void* lock);
-void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* condition, void* lock) {
+// At an even address: of a pointer to a member function an odd one says that the function is virtual.
+[[gnu::aligned(16)]] void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* condition,
+                                                                                           void* lock) {
   lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock);
   runtime::wait_at_condition(*self, condition, *static_cast<pthread_mutex_t**>(lock), never, HEDDLE_CALLER);
 }
 
 void __real__ZNSt18condition_variable10notify_oneEv(void* condition);
-void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
+[[gnu::aligned(16)]] void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
   lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt18condition_variable10notify_oneEv(condition);
   runtime::notify(*self, condition, false, HEDDLE_CALLER);
 }
 
 void __real__ZNSt18condition_variable10notify_allEv(void* condition);
-void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
+[[gnu::aligned(16)]] void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
   lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt18condition_variable10notify_allEv(condition);
   runtime::notify(*self, condition, true, HEDDLE_CALLER);

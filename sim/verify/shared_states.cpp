@@ -165,7 +165,7 @@ void shared_states::leave_behind(const void* bytes, size_t size_bytes) {
   const shared_lock::holder held(shared_->locked);
   if (shared_->left_behind + sizeof size_bytes + size_bytes > left_behind_.most()) throw std::bad_alloc();
   std::memcpy(&left_behind_[shared_->left_behind], &size_bytes, sizeof size_bytes);
-  std::memcpy(&left_behind_[shared_->left_behind + sizeof size_bytes], bytes, size_bytes);
+  if (size_bytes != 0) std::memcpy(&left_behind_[shared_->left_behind + sizeof size_bytes], bytes, size_bytes);
   shared_->left_behind += sizeof size_bytes + size_bytes;
 }
 
