@@ -2,6 +2,7 @@
 #include <heddle/scheduler/own_errors.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/code/local_variables.h>
+#include <heddle/sim/code/program_libraries.h>
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/code/type_names.h>
 #include <heddle/sim/faults/crash.h>
@@ -21,6 +22,12 @@ namespace heddle::sim {
 struct simulation::parts {};
 
 std::string source_folder() { return {}; }
+
+bool has_program_libraries() { return false; }
+const std::string& names_of_program_libraries() {
+  static const std::string none;
+  return none;
+}
 typed_variable typed_variable_at(const void*) { return {}; }
 std::string source_line::where() const { return file.empty() ? function : file + ":" + std::to_string(line); }
 
