@@ -52,9 +52,9 @@ struct loaded_object {
 };
 
 /// An address in the dynamic section; the loader has relocated it, but for that of the kernel's own object.
-template <typename value>
-const value* at(const dl_phdr_info& info, uintptr_t address) {
-  return reinterpret_cast<const value*>(address < info.dlpi_addr ? info.dlpi_addr + address : address);
+template <typename Value>
+const Value* at(const dl_phdr_info& info, uintptr_t address) {
+  return reinterpret_cast<const Value*>(address < info.dlpi_addr ? info.dlpi_addr + address : address);
 }
 
 void read_dynamic(const dl_phdr_info& info, const ElfW(Dyn) * entry, loaded_object& made) {

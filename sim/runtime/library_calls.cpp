@@ -41,11 +41,11 @@ bool is_of_run(const void* place) {
 }
 
 /// The next function of that name behind the program's own. It may be asked for before anything of the program is initialized.
-template <typename function>
-function* next_of(std::atomic<function*>& known, const char* name) {
-  function* found = known.load(std::memory_order_relaxed);  // the same for each that looks
+template <typename Function>
+Function* next_of(std::atomic<Function*>& known, const char* name) {
+  Function* found = known.load(std::memory_order_relaxed);  // the same for each that looks
   if (found == nullptr) [[unlikely]] {
-    found = reinterpret_cast<function*>(dlsym(RTLD_NEXT, name));
+    found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
     known.store(found, std::memory_order_relaxed);
   }
   return found;

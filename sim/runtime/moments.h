@@ -70,10 +70,13 @@ class timed_wait {
     if (!has_end()) return false;
     run_core& core = execution::instance->core();
     constexpr uint32_t rounds_most = 512;
-    if (self_.at_clock.guard_rounds != 0 && (core.phase.is_open() || ++self_.at_clock.guard_rounds <= rounds_most)) {
-      if (core.phase.is_open()) self_.left.wakes = 0;
+    uint32_t& rounds = self_.at_clock.guard_rounds;
+    if (rounds != 0 && core.phase.is_open()) {
+      self_.left.wakes = 0;
       return false;
     }
+    if (rounds != 0) ++rounds;
+    if (rounds != 0 && rounds <= rounds_most) return false;
     core.clock.pass_until(moment_);
     return true;
   }
