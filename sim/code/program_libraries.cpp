@@ -85,10 +85,9 @@ loaded_object read_object(const dl_phdr_info& info) {
     const library_range whole = {first, first + segment.p_memsz};
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) made.code.push_back(whole);
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) made.written.push_back(whole);
-    // The loader protects whole pages.
+    // The loader protects whole pages, and leaves one alone that holds variables behind these.
     constexpr uintptr_t page = 4096;
-    if (segment.p_type == PT_GNU_RELRO)
-      made.of_loader.push_back({first & ~(page - 1), (whole.end + page - 1) & ~(page - 1)});
+    if (segment.p_type == PT_GNU_RELRO) made.of_loader.push_back({first & ~(page - 1), whole.end & ~(page - 1)});
     if (segment.p_type == PT_DYNAMIC) read_dynamic(info, reinterpret_cast<const ElfW(Dyn)*>(first), made);
   }
   return made;

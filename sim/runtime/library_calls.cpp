@@ -85,6 +85,7 @@ int heddle_pthread_create(pthread_t* made, const pthread_attr_t* how, void* (*bo
 HEDDLE_OF_LIBRARY(int, pthread_join, (pthread_t a, void** b), (a, b))
 HEDDLE_OF_LIBRARY(int, pthread_tryjoin_np, (pthread_t a, void** b), (a, b))
 HEDDLE_OF_LIBRARY(int, pthread_timedjoin_np, (pthread_t a, void** b, const timespec* c), (a, b, c))
+HEDDLE_OF_LIBRARY(int, pthread_clockjoin_np, (pthread_t a, void** b, clockid_t c, const timespec* d), (a, b, c, d))
 HEDDLE_OF_LIBRARY(int, pthread_detach, (pthread_t a), (a))
 HEDDLE_OF_LIBRARY(pthread_t, pthread_self, (), ())
 HEDDLE_OF_LIBRARY(int, pthread_setname_np, (pthread_t a, const char* b), (a, b))
@@ -118,6 +119,8 @@ HEDDLE_OF_LIBRARY(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * a, const 
 HEDDLE_OF_LIBRARY(int, pthread_rwlock_wrlock, (pthread_rwlock_t * a), (a))
 HEDDLE_OF_LIBRARY(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * a), (a))
 HEDDLE_OF_LIBRARY(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * a, const timespec* b), (a, b))
+HEDDLE_OF_LIBRARY(int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * a, clockid_t b, const timespec* c), (a, b, c))
+HEDDLE_OF_LIBRARY(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * a, clockid_t b, const timespec* c), (a, b, c))
 HEDDLE_OF_LIBRARY(int, pthread_rwlock_unlock, (pthread_rwlock_t * a), (a))
 HEDDLE_OF_LIBRARY(int, pthread_spin_lock, (pthread_spinlock_t * a), (a))
 HEDDLE_OF_LIBRARY(int, pthread_spin_trylock, (pthread_spinlock_t * a), (a))
@@ -165,6 +168,15 @@ HEDDLE_OF_LIBRARY(void, _ZNSt18condition_variable10notify_oneEv, (void* a), (a))
 HEDDLE_OF_LIBRARY(void, _ZNSt18condition_variable10notify_allEv, (void* a), (a))
 HEDDLE_OF_LIBRARY(int64_t, _ZNSt6chrono3_V212steady_clock3nowEv, (), ())
 HEDDLE_OF_LIBRARY(int64_t, _ZNSt6chrono3_V212system_clock3nowEv, (), ())
+HEDDLE_OF_LIBRARY(
+    bool,
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE,
+    (void* a, unsigned* b, unsigned c, bool d, int64_t e, int64_t f), (a, b, c, d, e, f))
+HEDDLE_OF_LIBRARY(
+    bool,
+    _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE,
+    (void* a, unsigned* b, unsigned c, bool d, int64_t e, int64_t f), (a, b, c, d, e, f))
+HEDDLE_OF_LIBRARY(void, _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj, (unsigned* a), (a))
 // NOLINTEND(bugprone-reserved-identifier)
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -42,6 +43,15 @@ void library_with_lock(void (*body)()) {
 void library_on_a_thread(void (*body)()) {
   std::thread made(body);
   made.join();
+}
+
+int library_answer(int (*body)()) {
+  std::promise<int> made;
+  std::future<int> answer = made.get_future();
+  std::thread works([&] { made.set_value(body()); });
+  const int found = answer.get();
+  works.join();
+  return found;
 }
 
 void library_wait() {

@@ -9,6 +9,8 @@ int* library_grow();
 void library_with_lock(void (*body)());
 /// Calls this on a thread of its own, and waits for its end.
 void library_on_a_thread(void (*body)());
+/// What this returns, computed on a thread of its own and waited for by a std::future.
+int library_answer(int (*body)());
 /// Waits until library_set() was called.
 void library_wait();
 void library_set();

@@ -38,6 +38,11 @@ void has_a_thread(bool waits) {
   assert(number == 2);
 }
 
+void asks_for_an_answer() {
+  number = library_answer([] { return ++number; });
+  assert(number == 1);
+}
+
 void waits_for_notice(bool comes) {
   std::thread waits([] { library_wait(); });
   std::thread sets([=] {
@@ -82,6 +87,7 @@ int main(int count, char** arguments) {
   if (is("takes_no_turns")) return takes_turns(false), 0;
   if (is("has_a_thread")) return has_a_thread(true), 0;
   if (is("has_a_thread_beside")) return has_a_thread(false), 0;
+  if (is("asks_for_an_answer")) return asks_for_an_answer(), 0;
   if (is("waits_for_notice")) return waits_for_notice(true), 0;
   if (is("waits_in_vain")) return waits_for_notice(false), 0;
   if (is("keeps_values")) return keeps_values(), 0;
