@@ -162,6 +162,8 @@ class late_memory {
   virtual void store(lane& self, const operation& how, uint64_t value) = 0;
   /// Returns the old value.
   virtual uint64_t read_modify_write(lane& self, const operation& how, const modification& next) = 0;
+  /// With `how` a wait or a notice it is a barrier that the kernel makes in the call, and no fence of the program's: no store stays behind it, and no
+  /// load comes before, but what it does releases and acquires nothing.
   virtual void fence(lane& self, const operation& how) = 0;
   /// What lanes did in these spaces comes before what bulk copies do that are issued behind this. (PTX ISA, "Proxies": fence.proxy.)
   virtual void proxy_fence(lane&, uint32_t) {}

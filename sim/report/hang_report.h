@@ -46,6 +46,7 @@ class hang_report {
   std::string watching(const lane& who, wait_graph& graph);
   void wait_for_places(const wave& waiting);
   std::string who_could_change(const lane& who, const watched& entry) const;
+  bool is_store(const recorder::change& last) const;
   std::string giver_of_notice(const lane& who, const watched& entry) const;
   std::string object_at(const void* address) const;
   static bool waits_for_an_end(const lane& who);

@@ -131,13 +131,21 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
   return elsewhere.empty() ? text : text + "; " + elsewhere;
 }
 
+// A futex is a word of the program's: what has changed it last need not have given notice behind that.
+bool hang_report::is_store(const recorder::change& last) const {
+  const recorder::taken* const made = core_.observers.recorder->taken_in(last.step);
+  return made != nullptr &&
+         (made->what.kind == operation_kind::store || made->what.kind == operation_kind::read_modify_write);
+}
+
 // Which lane has given notice there last.
 std::string hang_report::giver_of_notice(const lane& who, const watched& entry) const {
   const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
   if (changes.empty()) return ", which nothing has given";
   const recorder::change& last = changes.front();
-  return ", last given by " + (last.who == &who ? "itself" : name_of(*last.who)) + " at " +
-         source_of(last.calls).where() + (last.step == 0 ? "" : " (step " + std::to_string(last.step) + ")") +
+  const char* const what = is_store(last) ? ", last changed without notice by " : ", last given by ";
+  return what + (last.who == &who ? "itself" : name_of(*last.who)) + " at " + source_of(last.calls).where() +
+         (last.step == 0 ? "" : " (step " + std::to_string(last.step) + ")") +
          (last.who == &who ? "" : ", which " + state_of(*last.who));
 }
 
@@ -345,7 +353,8 @@ std::string hang_report::why_unknown(const lane& who, const watched& entry, cons
   if (by_other == changes.end()) return "which " + name_of(who) + " itself wrote last";
   const lane& last = *by_other->who;
   if (who.pending.kind == operation_kind::wait_notice && memory_map::file_at(entry.address).empty())
-    return "where " + name_of(last) + " has given notice last, and " +
+    return (is_store(*by_other) ? "which " + name_of(last) + " has changed last, without notice, and "
+                                : "where " + name_of(last) + " has given notice last, and ") +
            (last.state == lane_state::ended ? "has ended: nothing is left that gives it"
             : waits_for_an_end(last)        ? std::string("stands in ") + to_string(last.pending.kind) + " now"
             : only_follows(last, words)     ? "waits for it too"

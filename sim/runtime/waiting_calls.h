@@ -19,6 +19,16 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
 /// Gives notice to one of those that wait at the object, or to all. A step.
 void notify(lane& self, const void* object, bool all, const caller& from, bool is_word = false);
 
+/// Waits, in `how`, until notice is given to the lane, which has come to notices::wait_at() before. True when it was; false when the wait ends for no
+/// reason, or, with `private_state`, because nothing else can go on.
+bool wait_for_notice(lane& self, const std::byte* private_state, const operation& how);
+
+/// The full barrier that a call of futex(2) makes in the kernel, for the memory of a machine in which stores and loads may be late. One that wakes
+/// makes it before it looks for sleepers, and pairs with the one that a thread makes when it counts as a sleeper, before it looks at the word: either
+/// the first one sees the sleeper, or the second one sees what was stored before the wake. (kernel/futex/waitwake.c, "READ this before attempting to
+/// hack on futexes!".)
+void futex_barrier(lane& self, const operation& how);
+
 /// Blocks the lane, in `how`, until `take()` has taken an object; looks again whenever one of those in `at` changes.
 template <typename Take>
 void take_object(lane& self, const operation& how, std::span<const void* const> at, Take&& take) {

@@ -993,7 +993,8 @@ constexpr test_case cases[] = {
 int main(int count, char** arguments) {
   for (const test_case& each : cases)
     if (count == 2 && each.name == arguments[1]) return each.run();
-  for (const test_case& each : cases_of_frames())
-    if (count == 2 && each.name == arguments[1]) return each.run();
+  for (const std::span<const test_case> others : {cases_of_frames(), cases_of_futexes()})
+    for (const test_case& each : others)
+      if (count == 2 && each.name == arguments[1]) return each.run();
   return 2;
 }

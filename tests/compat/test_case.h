@@ -10,3 +10,5 @@ struct test_case {
 
 /// Those of host_frames.cu.
 std::span<const test_case> cases_of_frames();
+/// Those of host_futexes.cu.
+std::span<const test_case> cases_of_futexes();

@@ -72,12 +72,13 @@ void scoped_memory::gives_frames(const lane& self, const std::byte* low, const s
 void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = scoped::facts(self);
   const auto reach = scoped::reach_of(mine, how);
-  if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, nullptr);
+  const bool of_call = how.kind == operation_kind::wait_notice || how.kind == operation_kind::give_notice;
+  if (acquires(how.order) && !of_call) learning_.acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) {
     note_host_fence(self, mine);
     known_.fence_total(mine, reach);
   }
-  if (releases(how.order)) known_.release_fence(mine, reach);
+  if (releases(how.order) && !of_call) known_.release_fence(mine, reach);
 }
 
 void scoped_memory::proxy_fence(lane& self, uint32_t spaces) { proxies_.fence(self, scoped::facts(self), spaces); }
