@@ -12,8 +12,10 @@
 namespace heddle::sim {
 namespace {
 
-/// main() of a program under test has another name when it is compiled.
-std::string as_in_source(const std::string& name) { return name == "heddle_main" ? "main" : name; }
+/// main() of a program under test has another name when it is compiled, or linked.
+std::string as_in_source(const std::string& name) {
+  return name == "heddle_main" || name.starts_with("heddle_ptx_main_") ? "main" : name;
+}
 
 /// Of an operator().
 std::string name_of_called(const Dwarf_Die& die) {
@@ -61,7 +63,7 @@ std::string name_of_function(Dwarf_Die* die) {
 
 std::string readable_symbol(const std::string& symbol) {
   // Variables of C, and those of C++ in no namespace, have their own names, of which `i` would be read as a type.
-  if (!symbol.starts_with("_Z")) return symbol;
+  if (!symbol.starts_with("_Z")) return as_in_source(symbol);
   int status = 0;
   char* const name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   std::string text = status == 0 ? name : symbol;

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <heddle/sim/code/program_libraries.h>
+#include <heddle/sim/code/program_state.h>
 #include <link.h>
 
 #include <algorithm>
@@ -107,7 +108,6 @@ struct library {
 
 struct libraries {
   std::vector<library> all;
-  std::string names;
 
   libraries() {
     std::vector<loaded_object> loaded;
@@ -132,7 +132,6 @@ struct libraries {
                                    "that `heddle build` has made",
                        each.code, variables_of(each)});
     }
-    for (size_t n = 0; n < all.size(); ++n) names += (n == 0 ? "" : n + 1 == all.size() ? " and " : ", ") + all[n].name;
   }
 
   static bool is_in(const std::vector<library_range>& code, const void* place) {
@@ -189,7 +188,16 @@ std::string unseen_thread_libraries;
 
 bool has_program_libraries() { return !libraries_of_program().all.empty(); }
 
-const std::string& names_of_program_libraries() { return libraries_of_program().names; }
+const std::string& names_of_unseen_code() {
+  static const std::string names = [] {
+    std::vector<std::string> each = unseen_files();
+    for (const library& one : libraries_of_program().all) each.push_back(one.name);
+    std::string listed;
+    for (size_t n = 0; n < each.size(); ++n) listed += (n == 0 ? "" : n + 1 == each.size() ? " and " : ", ") + each[n];
+    return listed;
+  }();
+  return names;
+}
 
 const char* why_calls_are_untold(const void* place) {
   const libraries& all = libraries_of_program();

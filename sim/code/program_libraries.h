@@ -1,4 +1,5 @@
-// Shared libraries that the program under test was linked with, and heddle was not. Their code is not instrumented.
+// Code of the program under test that heddle has not compiled: shared libraries that the program was linked with, and heddle was not, and objects and
+// archives (program_state.h).
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@ namespace heddle::sim {
 /// library that malloc() comes from.
 bool has_program_libraries();
 
-/// Their names, as the program asks for them: "libone.so.1 and libtwo.so".
-const std::string& names_of_program_libraries();
+/// The names of all such code, libraries as the program asks for them: "libthree.a, libone.so.1 and libtwo.so". Empty for none.
+const std::string& names_of_unseen_code();
 
 /// Gives the variables of all the values that they had when this was first called. Not their variables of `thread_local`, and nothing of
 /// what they have on the heap.

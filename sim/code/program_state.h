@@ -5,8 +5,11 @@
 #include <sys/single_threaded.h>
 #endif
 
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -33,6 +36,21 @@ bool is_program();
 [[gnu::hot]] void reset_program_variables();
 /// Initializes them, in a run. Calls code under test.
 void initialize_program();
+
+// Objects of the program that heddle has not compiled, and `heddle c++` and its relatives have linked, begin anew likewise: their variables are in
+// `heddle_other_data` and `heddle_other_bss`. What stores to them is not seen.
+
+/// Variables that lie one behind the other.
+struct variable_block {
+  std::byte* first = nullptr;
+  std::byte* end = nullptr;
+
+  size_t size_bytes() const { return static_cast<size_t>(end - first); }
+};
+/// Those of these objects.
+std::array<variable_block, 2> unseen_variables();
+/// Files that have these objects, each once.
+std::vector<std::string> unseen_files();
 
 }  // namespace heddle::sim
 

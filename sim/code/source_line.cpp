@@ -344,7 +344,8 @@ static constexpr std::string_view name_of_ptx_kernels = "a lambda of know_kernel
 static bool is_below_lane(const source_line& line) {
   const auto ends = [&](std::string_view file) { return line.file.ends_with(file); };
   return ends("sim/run/execution.cpp") || ends("sim/fiber/fiber.cpp") || ends("heddle/trial/trial.cpp") ||
-         ends("heddle/trial/explain.cpp");
+         ends("heddle/trial/explain.cpp") || ends("heddle/verify/verification.cpp") ||
+         ends("heddle/replay/command.cpp") || ends("heddle/mend/attempts.cpp");
 }
 
 std::vector<source_line> lines_of(const call_chain& calls, size_t most) {

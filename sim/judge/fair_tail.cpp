@@ -55,6 +55,8 @@ void judge::begin_tail() {
   tail_.began_at = core_.history.steps;
   tail_.library_before = core_.history.library_steps;
   core_.states.forget();
+  // What changes these is not seen.
+  for (const variable_block& each : core_.map.unseen) core_.states.include(each.first, each.size_bytes());
   tail_.seen = {};
   core_.enabled.next_limit = 0;  // each choice goes through choose_with_care() from now on
 }

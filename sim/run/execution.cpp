@@ -111,6 +111,10 @@ bool execution::run(const parameters& values, const std::function<void()>& body,
                     bool explain, bool record) {
   prepare(values, choices, explain, record);
   if (is_program()) hosts_.streams.keep();
+  // No store to these is seen, so that each of them may have changed.
+  if (core_.notes != nullptr)
+    for (const variable_block& each : core_.map.unseen)
+      core_.notes->variables.try_emplace(each.first, each.size_bytes());
   begin_main(body);
   if (!judge_.draw_end_game()) return false;
   core_.enabled.first_limit = std::exchange(core_.enabled.next_limit, 0);  // each operation asks whether it is a step

@@ -16,7 +16,10 @@ extern "C" const char _end;                // NOLINT(bugprone-reserved-identifie
 namespace heddle::sim {
 
 memory_map::memory_map()
-    : image_low_(reinterpret_cast<uintptr_t>(&__executable_start)), image_high_(reinterpret_cast<uintptr_t>(&_end)) {}
+    : image_low_(reinterpret_cast<uintptr_t>(&__executable_start)), image_high_(reinterpret_cast<uintptr_t>(&_end)) {
+  for (const variable_block& each : unseen_variables())
+    if (each.size_bytes() != 0) unseen.push_back(each);
+}
 
 void memory_map::take_stacks(size_t device_stack_bytes, size_t host_stack_bytes) {
   if (device_stacks == nullptr || device_stacks->stack_bytes() != device_stack_bytes)

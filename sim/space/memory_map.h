@@ -2,6 +2,7 @@
 // called so that every process says the same.
 #pragma once
 
+#include <heddle/sim/code/program_state.h>
 #include <heddle/sim/fiber/fiber.h>
 #include <heddle/sim/space/heap.h>
 #include <heddle/sim/space/mapped_ranges.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -23,6 +25,8 @@ struct memory_map {
   mapped_ranges ranges;
   std::unique_ptr<stack_arena> device_stacks;
   std::unique_ptr<stack_arena> host_stacks;
+  std::vector<variable_block>
+      unseen;  ///< variables of code that heddle has not compiled, which is not seen to store to them
 
   memory_map();
 

@@ -1,5 +1,6 @@
 // A lane's plain stores, its waits, and what ends them.
 #include <heddle/sim/base/invariant.h>
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/wait/waits.h>
 
 #include <algorithm>
@@ -156,6 +157,8 @@ void waits::begin_waiting(lane& self, const std::byte* private_state, bool next)
   core_.disable(self);
   self.state = lane_state::waiting;
   self.of->have_waited |= lane_bit(self);
+  if (core_.notes != nullptr && !core_.map.unseen.empty()) [[unlikely]]
+    note_unseen(self);
   if (core_.observers.records) [[unlikely]]
     core_.observers.recorder->waits(self, core_.history.steps);
   if (self.of->together != nullptr) lockstep_.waits_together(self, private_state, next);
@@ -197,11 +200,42 @@ bool waits::only_spins(lane& self, const std::byte* private_state) {
 
 // -- quiescence ---------------------------------------------------------------------------------------------------------------------
 
+// Code that heddle has not compiled is not seen to change anything. So a loop that goes by what such code keeps is taken for one that waits: it looks
+// again when nothing else can go on.
+
+uint64_t waits::state_of_unseen() const {
+  key_maker made;
+  for (const variable_block& each : core_.map.unseen) made.bytes(each.first, each.size_bytes());
+  return made.key().low;
+}
+
+void waits::note_unseen(const lane& self) {
+  if (unseen_at_wait_.size() <= self.id) unseen_at_wait_.resize(self.id + 1);
+  unseen_at_wait_[self.id] = state_of_unseen();
+}
+
+void waits::look_at_unseen() {
+  const uint64_t now = state_of_unseen();
+  if (std::exchange(unseen_, now) != now) ++changes_;
+  if (core_.notes == nullptr) return;
+  // It might have gone on before, which no run of the search has it do.
+  for (size_t n = 0; n < std::min(core_.threads.lanes_used, unseen_at_wait_.size()); ++n) {
+    const lane& who = core_.threads.lanes[n];
+    if (who.state == lane_state::waiting && who.private_state != nullptr && unseen_at_wait_[n] != now)
+      core_.notes->untold =
+          "a loop may wait for what code stores that heddle has not compiled, which is not seen: `heddle build` "
+          "compiles "
+          "it";
+  }
+}
+
 // All lanes that count are blocked. They are proven to be blocked for ever when each of them, run again on memory that does not
 // change, returns to the state in which it waited: equal state and equal memory have an equal future. A lane that does not is
 // run again. (The condition of GenMC's liveness check, for code instead of graphs.)
 bool waits::all_waits_proven() {
   const bool of_all = core_.phase.checks == quiescence_check::of_all;
+  if (!core_.map.unseen.empty()) [[unlikely]]
+    look_at_unseen();
   if (proof_changes_ != changes_) {
     proof_changes_ = changes_;
     turns_in_check_ = 0;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -20,7 +21,8 @@ class waits final : public arrival_listener {
 
   [[gnu::hot]] void reset() {
     watches_.clear();
-    changes_ = proof_changes_ = 0;
+    changes_ = proof_changes_ = unseen_ = 0;
+    unseen_at_wait_.clear();
   }
 
   // -- reads and changes ------------------------------------------------------------------------------------------------------------
@@ -147,15 +149,20 @@ class waits final : public arrival_listener {
   [[gnu::noinline]] void look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes);
   void changed_elsewhere(const void* address, size_t size_bytes);
   [[gnu::hot]] void wake(lane& waiter);
+  uint64_t state_of_unseen() const;
+  [[gnu::noinline]] void note_unseen(const lane& self);
+  [[gnu::noinline]] void look_at_unseen();
   [[gnu::hot]] bool ends_for_no_reason(lane& self);
 
   run_core& core_;
   lockstep_waves& lockstep_;
   collectives& collectives_;
   watch_table watches_;
-  uint64_t changes_ = 0;         ///< of memory, in this run
-  uint64_t proof_changes_ = 0;   ///< when the anchors of the waits were set
-  uint64_t turns_in_check_ = 0;  ///< since memory changed
+  uint64_t changes_ = 0;                  ///< of memory, in this run
+  uint64_t proof_changes_ = 0;            ///< when the anchors of the waits were set
+  uint64_t turns_in_check_ = 0;           ///< since memory changed
+  uint64_t unseen_ = 0;                   ///< what memory_map::unseen was when it was looked at last
+  std::vector<uint64_t> unseen_at_wait_;  ///< and when each lane began to wait, in a search
 };
 
 }  // namespace heddle::sim

@@ -23,8 +23,7 @@ struct simulation::parts {};
 
 std::string source_folder() { return {}; }
 
-bool has_program_libraries() { return false; }
-const std::string& names_of_program_libraries() {
+const std::string& names_of_unseen_code() {
   static const std::string none;
   return none;
 }

@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "host_instructions.h"
@@ -55,6 +57,43 @@ int set_apart(const std::string& object) {
   const std::string wrong = heddle::rewrite::set_variables_apart(object);
   if (!wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
   return wrong.empty() ? 0 : 1;
+}
+
+int set_prebuilt_apart(const std::vector<std::string>& words) {
+  const heddle::rewrite::prebuilt made = heddle::rewrite::set_prebuilt_apart(words[1], words[2], words[3]);
+  if (!made.wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", made.wrong.c_str());
+  return made.wrong.empty() ? 0 : 1;
+}
+
+/// Runs the linker. Archives that heddle has not compiled begin anew with each run, where a program with a main() of its own is linked.
+int link_by(std::vector<std::string> words) {
+  words.erase(words.begin());
+  const auto ends = [](const std::string& word, std::string_view end) { return word.ends_with(end); };
+  const bool of_program = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return ends(word, ".o") && heddle::rewrite::is_program(word);
+  });
+  if (!of_program) replace_by(words);
+  std::error_code none;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(none);
+  std::string folder = (temporary / "heddle-link.XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::fprintf(stderr, "heddle-rewrite: cannot make a folder in %s: %s\n", temporary.c_str(), std::strerror(errno));
+    return wrong_usage;
+  }
+  int status = 0;
+  for (size_t n = 0; n < words.size() && status == 0; ++n) {
+    const std::string name = std::filesystem::path(words[n]).filename().string();
+    if (!ends(name, ".a") || name.starts_with("libheddle_")) continue;
+    const std::string copy = folder + "/" + std::to_string(n) + ".a";
+    const heddle::rewrite::prebuilt made = heddle::rewrite::set_prebuilt_apart(name, words[n], copy);
+    if (!made.wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", made.wrong.c_str());
+    if (!made.is_apart) continue;
+    status = made.wrong.empty() ? run({"ranlib", copy}) : 1;
+    words[n] = copy;
+  }
+  if (status == 0) status = run(words);
+  std::filesystem::remove_all(folder, none);
+  return status;
 }
 
 std::string content_of(const std::string& file) {
@@ -162,12 +201,17 @@ int main(int argument_count, char** arguments) {
     std::fprintf(
         stderr,
         "usage: heddle-rewrite COMPILER ARGUMENTS...\n       heddle-rewrite --set-apart OBJECT\n       heddle-rewrite "
-        "--host c|c++ FROM OBJECT COMPILER ARGUMENTS...\n\nThe second has another compiler's object file begin anew "
-        "with each run. The third compiles a\npreprocessed source, so that the simulator sees fences that are "
+        "--prebuilt NAME FROM TO\n       heddle-rewrite --link COMPILER ARGUMENTS...\n       heddle-rewrite --host "
+        "c|c++ FROM OBJECT COMPILER ARGUMENTS...\n\nThe second "
+        "has another compiler's object file begin anew with each run. The third writes TO\nwhere FROM, an object file "
+        "or an archive, has objects that heddle has not compiled: they\nbegin anew likewise. The fourth links, and "
+        "does that to archives. The fifth compiles a\npreprocessed source, so that the simulator sees fences that are "
         "instructions.\n");
     return wrong_usage;
   }
   if (words.size() == 2 && words[0] == "--set-apart") return set_apart(words[1]);
+  if (words.size() == 4 && words[0] == "--prebuilt") return set_prebuilt_apart(words);
+  if (words.size() > 1 && words[0] == "--link") return link_by(words);
   if (words.size() > 4 && words[0] == "--host") return compile_host(words);
   bool marked = false;
   for (const std::string& word : words) marked = marked || word.starts_with(marker);

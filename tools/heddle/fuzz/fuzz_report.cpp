@@ -366,9 +366,9 @@ void print_text(const fuzz_summary& summary, const invocation& asked) {
   if (is_perhaps_small(summary) && !asked.tells.quiet)
     std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
               << " are short: --prove-if-small tries to go through all runs there are\n";
-  if (sim::has_program_libraries() && !asked.tells.quiet)
+  if (!sim::names_of_unseen_code().empty() && !asked.tells.quiet)
     std::cout << "\nNot compiled by heddle, so that what they load and store is not seen: "
-              << sim::names_of_program_libraries() << '\n';
+              << sim::names_of_unseen_code() << '\n';
   bool told_of_races = false;
   for (const trial& each : summary.trials)
     if (!each.as_expected()) print_in_full(each, asked, told_of_races);

@@ -122,18 +122,25 @@ std::string kept_stream::complaint() {
 
 std::string kept_stream::paragraph() const {
   if (!is_kept()) return {};
-  constexpr off_t most_bytes = 4096;
-  constexpr size_t most_lines = 5;
+  constexpr off_t most_bytes = 16384;
+  constexpr size_t last_lines = 5;
+  constexpr size_t lines_of_complaint = 6;
   constexpr size_t most_in_line = 160;
   const std::string text = text_behind(0, most_bytes);
   const std::vector<std::string_view> lines = lines_of(text);
   if (lines.empty()) return {};
-  const size_t shown = std::min(lines.size(), most_lines);
-  const bool are_more = shown < lines.size() || lseek(kept_, 0, SEEK_END) > most_bytes;
+  // What it complains of first, and the lines behind that, which tell more of it; then the end.
+  const size_t last = lines.size() - std::min(lines.size(), last_lines);
+  const auto complains =
+      std::find_if(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(last), is_complaint) - lines.begin();
+  const size_t first = std::min<size_t>(static_cast<size_t>(complains), last);
+  const size_t behind = std::min(first + lines_of_complaint, last);
+  const bool are_more = first != 0 || behind != last || lseek(kept_, 0, SEEK_END) > most_bytes;
   std::string made = heading_;
   made += are_more ? ", among more:\n" : ":\n";
-  for (const std::string_view each : std::vector(lines.end() - static_cast<ptrdiff_t>(shown), lines.end()))
-    made += "  " + scheduler::printable(each.substr(0, most_in_line)) + (each.size() > most_in_line ? "...\n" : "\n");
+  for (size_t n = first; n < lines.size(); n = n + 1 == behind ? last : n + 1)
+    made += "  " + scheduler::printable(lines[n].substr(0, most_in_line)) +
+            (lines[n].size() > most_in_line ? "...\n" : "\n");
   return made;
 }
 

@@ -255,7 +255,8 @@ std::string what_is_proved(const verification& made, const std::vector<std::stri
   }
   for (const std::string& key : keys)
     if (made.settings.has(key)) text += (text.empty() ? "" : ", ") + key + "=" + made.settings.value_text(key);
-  if (sim::has_program_libraries()) text += ", without what " + sim::names_of_program_libraries() + " loads and stores";
+  if (!sim::names_of_unseen_code().empty())
+    text += ", without what " + sim::names_of_unseen_code() + " loads and stores";
   return text;
 }
 
