@@ -204,7 +204,7 @@ set(heddle_vendor_includes
     "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h hip/hip_cooperative_groups.h"
     "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h"
     "small_numbers.h: cuda_fp8.h cuda_fp8.hpp cuda_fp6.h cuda_fp6.hpp cuda_fp4.h cuda_fp4.hpp hip/hip_fp8.h"
-    "hip.h: hsa/hsa.h hsa/hsa_ext_amd.h hip/hip_runtime.h hip/hip_runtime_api.h hip/driver_types.h hip/hip_vector_types.h hip/hip_version.h"
+    "hip.h: hsa/hsa.h hsa/hsa_ext_amd.h hsa/amd_hsa_signal.h hip/hip_runtime.h hip/hip_runtime_api.h hip/driver_types.h hip/hip_vector_types.h hip/hip_version.h"
     "clang_gpu.h: gpuintrin.h")
 set(heddle_vendor_include_dir ${PROJECT_BINARY_DIR}/sim/compat/include)
 foreach(line IN LISTS heddle_vendor_includes)

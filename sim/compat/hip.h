@@ -9,6 +9,7 @@
 
 #include <heddle/sim/compat/atomics.h>
 #include <heddle/sim/compat/host_sources.h>
+#include <heddle/sim/compat/hsa.h>
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
@@ -24,6 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <string_view>
 #define __host__
 
 #define HIP_VERSION_MAJOR 6
@@ -51,70 +54,7 @@ const char heddle_waves_have_one_counter = 1;
 #include <heddle/sim/compat/runtime_api.h>
 #include <heddle/sim/compat/stream_words.h>
 
-// -- the host side, where HIP has names of its own
-
-inline constexpr hipError_t hipErrorOutOfMemory = hipErrorMemoryAllocation;
-inline constexpr hipDeviceAttribute_t hipDeviceAttributeMultiprocessorCount = hipDeviceAttributeMultiProcessorCount;
-using hipDeviceptr_t = void*;
-inline constexpr unsigned int hipHostMallocDefault = 0;
-inline constexpr unsigned int hipHostMallocPortable = 1;
-inline constexpr unsigned int hipHostMallocMapped = 2;
-inline constexpr unsigned int hipHostMallocWriteCombined = 4;
-inline constexpr unsigned int hipHostMallocNumaUser = 0x20000000;
-inline constexpr unsigned int hipHostMallocCoherent = 0x40000000;
-// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/memory.md).
-inline constexpr unsigned int hipHostMallocNonCoherent = 0x80000000;
-inline constexpr unsigned int hipDeviceMallocDefault = 0;
-inline constexpr unsigned int hipDeviceMallocFinegrained = 1;
-inline constexpr unsigned int hipMallocSignalMemory = 2;
-inline constexpr unsigned int hipDeviceMallocUncached = 3;
-
-template <typename T>
-hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostMallocDefault) {
-  constexpr unsigned int known = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
-                                 hipHostMallocNumaUser | hipHostMallocCoherent | hipHostMallocNonCoherent;
-  if ((flags & ~known) != 0) return hipErrorInvalidValue;
-  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "hipHostMalloc");
-  return hipSuccess;
-}
-template <typename T>
-hipError_t hipExtMallocWithFlags(T** memory, size_t bytes, unsigned int flags) {
-  if (flags > hipDeviceMallocUncached) return hipErrorInvalidValue;
-  if (flags == hipDeviceMallocDefault) return hipMalloc(memory, bytes);
-  // A signal is the host's. Other devices reach what is fine-grained or not cached, and the host as it does all.
-  const auto place =
-      flags == hipMallocSignalMemory ? heddle::compat::memory_place::host : heddle::compat::memory_place::device;
-  heddle::compat::allocate(memory, bytes, place, "hipExtMallocWithFlags");
-  return hipSuccess;
-}
-enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6 };
-inline hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attribute, hipDeviceptr_t pointer) {
-  return heddle::compat::set_pointer_attribute(value, attribute, pointer) ? hipSuccess : hipErrorInvalidValue;
-}
-inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }
-
-// -- words that streams write and wait for. (HIP Runtime API, "Stream Memory Operations".)
-
-inline constexpr unsigned int hipStreamWaitValueGte = 0;
-inline constexpr unsigned int hipStreamWaitValueEq = 1;
-inline constexpr unsigned int hipStreamWaitValueAnd = 2;
-inline constexpr unsigned int hipStreamWaitValueNor = 3;
-inline hipError_t hipStreamWaitValue32(hipStream_t stream, void* at, uint32_t value, unsigned int test,
-                                       uint32_t mask = 0xffffffffU) {
-  return heddle::compat::wait_in_stream<uint32_t>(stream, at, value, test, mask) ? hipSuccess : hipErrorInvalidValue;
-}
-inline hipError_t hipStreamWaitValue64(hipStream_t stream, void* at, uint64_t value, unsigned int test,
-                                       uint64_t mask = ~uint64_t{0}) {
-  return heddle::compat::wait_in_stream<uint64_t>(stream, at, value, test, mask) ? hipSuccess : hipErrorInvalidValue;
-}
-inline hipError_t hipStreamWriteValue32(hipStream_t stream, void* to, uint32_t value, unsigned int = 0) {
-  heddle::compat::write_in_stream<uint32_t>(stream, to, value, true);
-  return hipSuccess;
-}
-inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t value, unsigned int = 0) {
-  heddle::compat::write_in_stream<uint64_t>(stream, to, value, true);
-  return hipSuccess;
-}
+#include <heddle/sim/compat/hip_host.h>
 
 #define hipStreamPerThread (reinterpret_cast<hipStream_t>(uintptr_t{2}))
 // A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
@@ -124,6 +64,17 @@ inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t v
 #define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                  \
   ::heddle::compat::launch([=](auto&... heddle_arguments) { kernel(heddle_arguments...); }, \
                            ::heddle::compat::shape(grid, block, shared_bytes, stream) __VA_OPT__(, ) __VA_ARGS__)
+// With an event in front of the kernel and one behind it, where they are given.
+#define hipExtLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, start, stop, flags, ...)                    \
+  do {                                                                                                               \
+    const hipEvent_t heddle_start = start;                                                                           \
+    const hipEvent_t heddle_stop = stop;                                                                             \
+    if (heddle_start != nullptr) (void)hipEventRecord(heddle_start, stream);                                         \
+    ::heddle::compat::launch([=](auto&... heddle_arguments) { kernel(heddle_arguments...); },                        \
+                             ::heddle::compat::shape(grid, block, shared_bytes, stream) __VA_OPT__(, ) __VA_ARGS__); \
+    if (heddle_stop != nullptr) (void)hipEventRecord(heddle_stop, stream);                                           \
+    static_cast<void>(flags);                                                                                        \
+  } while (false)
 #define HIP_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(::heddle::sim::runtime::dynamic_shared());
 
 // -- waves
@@ -221,6 +172,12 @@ HEDDLE_COMPAT_INLINE void __builtin_amdgcn_wave_barrier() {
 }
 HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_barrier() { __syncthreads(); }
 HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_sleep(int) { ::heddle::sim::runtime::pause(); }
+HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_s_memtime() { return static_cast<uint64_t>(clock64()); }
+HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_s_memrealtime() { return static_cast<uint64_t>(wall_clock64()); }
+// They wait for what is under way, and order nothing that a fence does not; the compiler moves no access across them.
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_waitcnt(int) { __asm__ volatile("" ::: "memory"); }
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_sched_barrier(int) { __asm__ volatile("" ::: "memory"); }
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_setprio(int) {}
 
 // Hints for the caches change nothing; a counter of the host's kind is the clock.
 #if !defined(__clang__)
@@ -230,32 +187,19 @@ HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_sleep(int) { ::heddle::sim::runtime
 #define __builtin_readcyclecounter() (static_cast<unsigned long long>(clock64()))
 #endif
 
-// <hsa/hsa.h>, as far as headers name it.
-struct hsa_agent_t {
-  uint64_t handle;
-};
-struct hsa_signal_t {
-  uint64_t handle;
-};
-struct hsa_amd_memory_pool_t {
-  uint64_t handle;
-};
-enum hsa_status_t { HSA_STATUS_SUCCESS = 0, HSA_STATUS_ERROR = 0x1000 };
-
 namespace heddle::compat {
 
-/// Of "agent", "workgroup" and so on; nothing is the system.
-constexpr scope scope_of_name(const char* name) {
-  switch (name[0]) {
-    case 'a':
-      return scope::device;
-    case 'w':
-      return name[1] == 'o' ? scope::block : scope::wave;
-    case 's':
-      return scope::wave;
-    default:
-      return scope::system;
-  }
+/// Of "agent", "workgroup" and so on, each also for one address space ("agent-one-as"); nothing is the system. (AMDGPU usage, "Memory Scopes".)
+inline scope scope_of_name(std::string_view name) {
+  constexpr std::string_view one_space = "one-as";
+  if (name.ends_with(one_space)) name.remove_suffix(one_space.size());
+  if (name.ends_with('-')) name.remove_suffix(1);
+  if (name.empty()) return scope::system;
+  if (name == "agent") return scope::device;
+  if (name == "cluster") return scope::cluster;
+  if (name == "workgroup") return scope::block;
+  if (name == "wavefront" || name == "singlethread") return scope::wave;
+  sim::runtime::refuse_call("__builtin_amdgcn_fence", "no scope has this name");
 }
 
 }  // namespace heddle::compat

@@ -25,14 +25,16 @@ constexpr memory_order order_of_builtin(int order) {
   }
 }
 
-/// Values of __MEMORY_SCOPE_*: system, device, work-group, wave, single thread, from 0.
+/// Values of __MEMORY_SCOPE_*: system, device, work-group, wave, single thread, cluster, from 0.
 constexpr scope scope_of_clang(int wanted) {
-  constexpr scope scopes[] = {scope::system, scope::device, scope::block, scope::wave, scope::wave};
+  constexpr scope scopes[] = {scope::system, scope::device, scope::block, scope::wave, scope::wave, scope::cluster};
+  if (wanted < 0 || wanted > 5) sim::runtime::refuse_call("__scoped_atomic", "no __MEMORY_SCOPE_ has this value");
   return scopes[wanted];
 }
-/// Values of __HIP_MEMORY_SCOPE_*: single thread, wave, work-group, agent, system, from 1.
+/// Values of __HIP_MEMORY_SCOPE_*: single thread, wave, work-group, agent, system, cluster, from 1.
 constexpr scope scope_of_hip(int wanted) {
-  constexpr scope scopes[] = {scope::wave, scope::wave, scope::block, scope::device, scope::system};
+  constexpr scope scopes[] = {scope::wave, scope::wave, scope::block, scope::device, scope::system, scope::cluster};
+  if (wanted < 1 || wanted > 6) sim::runtime::refuse_call("__hip_atomic", "no __HIP_MEMORY_SCOPE_ has this value");
   return scopes[wanted - 1];
 }
 
@@ -111,6 +113,9 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits_made(T* at, without_volatil
 #define __MEMORY_SCOPE_WVFRNT 3
 #define __MEMORY_SCOPE_SINGLE 4
 #endif
+#ifndef __MEMORY_SCOPE_CLUSTR
+#define __MEMORY_SCOPE_CLUSTR 5
+#endif
 
 #define HEDDLE_SCOPED(wanted) ::heddle::compat::scope_of_clang(wanted)
 #define __scoped_atomic_load_n(at, order, wanted) ::heddle::compat::scoped_load(at, order, HEDDLE_SCOPED(wanted))
@@ -172,6 +177,7 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits_made(T* at, without_volatil
 #define __HIP_MEMORY_SCOPE_WORKGROUP 3
 #define __HIP_MEMORY_SCOPE_AGENT 4
 #define __HIP_MEMORY_SCOPE_SYSTEM 5
+#define __HIP_MEMORY_SCOPE_CLUSTER 6
 
 #define HEDDLE_HIP_SCOPED(wanted) ::heddle::compat::scope_of_hip(wanted)
 #define __hip_atomic_load(at, order, wanted) ::heddle::compat::scoped_load(at, order, HEDDLE_HIP_SCOPED(wanted))

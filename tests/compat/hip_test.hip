@@ -1,6 +1,9 @@
 // The spellings of HIP, and of clang for AMD GPUs.
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 
 #include "../sim/run.h"
 
@@ -134,17 +137,20 @@ struct mailbox {
   int content;
 };
 
-enum class spelled { agent, system, fence };
+enum class spelled { agent, cluster, system, fence, fence_of_cluster, fence_of_unknown };
 
 template <spelled How>
 __global__ void post(mailbox* box) {
   box->content = 5;
-  if (How == spelled::fence) {
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+  if (How >= spelled::fence) {
+    const char* const reach = How == spelled::fence ? "" : How == spelled::fence_of_cluster ? "cluster" : "device";
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, reach);
     __hip_atomic_store(&box->flag, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   } else {
     __hip_atomic_store(&box->flag, 1u, __ATOMIC_RELEASE,
-                       How == spelled::agent ? __HIP_MEMORY_SCOPE_AGENT : __HIP_MEMORY_SCOPE_SYSTEM);
+                       How == spelled::agent     ? __HIP_MEMORY_SCOPE_AGENT
+                       : How == spelled::cluster ? __HIP_MEMORY_SCOPE_CLUSTER
+                                                 : __HIP_MEMORY_SCOPE_SYSTEM);
   }
 }
 
@@ -167,6 +173,109 @@ TEST(hip, reaches_the_host_with_the_scope_of_the_system_alone) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_post<spelled::system>, 200)));
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_post<spelled::fence>, 200)));
   EXPECT_TRUE(always(verdict::scope_race, scoped().run_many(run_post<spelled::agent>, 50)));
+  EXPECT_TRUE(always(verdict::scope_race, scoped().run_many(run_post<spelled::cluster>, 50)));
+  EXPECT_TRUE(always(verdict::scope_race, scoped().run_many(run_post<spelled::fence_of_cluster>, 50)));
+  EXPECT_TRUE(always(verdict::unsupported, scoped().run_many(run_post<spelled::fence_of_unknown>, 2)));
+}
+
+struct packet {
+  int64_t argument;
+  int64_t result;
+  hsa_signal_t completion;
+};
+
+template <int Order, int Packets>
+__global__ void serve(packet* packets, volatile int64_t* doorbell) {
+  for (int n = 0; n < Packets; ++n) {
+    while (__hip_atomic_load(doorbell, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) < n) __builtin_amdgcn_s_sleep(1);
+    packets[n].result = packets[n].argument * 3;
+    auto& completion = *reinterpret_cast<amd_signal_t*>(packets[n].completion.handle);
+    __builtin_amdgcn_s_waitcnt(0);
+    __hip_atomic_fetch_sub(&completion.value, int64_t{1}, Order, __HIP_MEMORY_SCOPE_SYSTEM);
+  }
+}
+
+/// `ring` tells the kernel of a packet, and `await` waits for its end.
+template <int Order = __ATOMIC_RELEASE, typename Ring, typename Await>
+void exchange_packets(Ring ring, Await await) {
+  constexpr int count = 2;
+  packet* packets = nullptr;
+  hsa_signal_t doorbell;
+  volatile hsa_signal_value_t* at = nullptr;
+  SIM_CHECK(hsa_init() == HSA_STATUS_SUCCESS && hipHostAlloc(&packets, count * sizeof *packets) == hipSuccess);
+  SIM_CHECK(hsa_signal_create(-1, 0, nullptr, &doorbell) == HSA_STATUS_SUCCESS);
+  SIM_CHECK(hsa_amd_signal_value_pointer(doorbell, &at) == HSA_STATUS_SUCCESS);
+  for (int n = 0; n < count; ++n)
+    SIM_CHECK(hsa_amd_signal_create(1, 0, nullptr, 0, &packets[n].completion) == HSA_STATUS_SUCCESS);
+  hipStream_t stream;
+  SIM_CHECK(hipStreamCreate(&stream) == hipSuccess);
+  hipExtLaunchKernelGGL(HIP_KERNEL_NAME(serve<Order, count>), dim3(1), dim3(1), 0, stream, nullptr, nullptr, 0, packets,
+                        at);
+  for (int n = 0; n < count; ++n) {
+    packets[n].argument = n + 5;
+    ring(doorbell, n);
+  }
+  for (int n = 0; n < count; ++n) {
+    await(packets[n].completion);
+    SIM_CHECK(packets[n].result == 3 * (n + 5));
+    SIM_CHECK(hsa_signal_destroy(packets[n].completion) == HSA_STATUS_SUCCESS);
+  }
+  SIM_CHECK(hipStreamSynchronize(stream) == hipSuccess);
+  SIM_CHECK(hsa_signal_destroy(doorbell) == HSA_STATUS_SUCCESS && hsa_shut_down() == HSA_STATUS_SUCCESS);
+}
+
+constexpr auto ring_in_order = [](hsa_signal_t doorbell, int n) { hsa_signal_store_screlease(doorbell, n); };
+constexpr auto await_in_order = [](hsa_signal_t completion) {
+  SIM_CHECK(hsa_signal_wait_scacquire(completion, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) == 0);
+};
+
+TEST(hip, has_signals_of_hsa_whose_orders_count) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many([] { exchange_packets(ring_in_order, await_in_order); }, 300)));
+  EXPECT_TRUE(always(verdict::race,
+                     scoped().run_many([] { exchange_packets<__ATOMIC_RELAXED>(ring_in_order, await_in_order); }, 20)));
+  const auto ring = [](hsa_signal_t doorbell, int n) { hsa_signal_store_relaxed(doorbell, n); };
+  EXPECT_TRUE(always(verdict::race, scoped().run_many([&] { exchange_packets(ring, await_in_order); }, 20)));
+  const auto await = [](hsa_signal_t completion) {
+    (void)hsa_signal_wait_relaxed(completion, HSA_SIGNAL_CONDITION_EQ, 0, UINT64_MAX, HSA_WAIT_STATE_ACTIVE);
+  };
+  EXPECT_TRUE(always(verdict::race, scoped().run_many([&] { exchange_packets(ring_in_order, await); }, 20)));
+}
+
+TEST(hip, waits_for_signals_until_the_condition_holds_or_time_is_over) {
+  const auto await_too_long = [](hsa_signal_t completion) {
+    (void)hsa_signal_wait_scacquire(completion, HSA_SIGNAL_CONDITION_LT, 0, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+  };
+  EXPECT_TRUE(
+      always(verdict::deadlock, scoped().run_many([&] { exchange_packets(ring_in_order, await_too_long); }, 20)));
+  const auto await_by_time = [](hsa_signal_t completion) {
+    while (hsa_signal_wait_scacquire(completion, HSA_SIGNAL_CONDITION_NE, 1, 1000, HSA_WAIT_STATE_BLOCKED) != 0) {
+    }
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many([&] { exchange_packets(ring_in_order, await_by_time); }, 100)));
+  const auto await_once = [](hsa_signal_t completion) {
+    SIM_CHECK(hsa_signal_wait_scacquire(completion, HSA_SIGNAL_CONDITION_NE, 1, 1000, HSA_WAIT_STATE_BLOCKED) == 0);
+  };
+  EXPECT_TRUE(
+      sometimes(verdict::assertion, scoped().run_many([&] { exchange_packets(ring_in_order, await_once); }, 100)));
+}
+
+TEST(hip, changes_signals_as_their_names_say) {
+  const auto change = [] {
+    hsa_signal_t signal;
+    SIM_CHECK(hsa_signal_create(12, 0, nullptr, &signal) == HSA_STATUS_SUCCESS);
+    hsa_signal_add_relaxed(signal, 3);
+    hsa_signal_subtract_screlease(signal, 1);
+    hsa_signal_or_scacquire(signal, 0x30);
+    hsa_signal_and_acq_rel(signal, 0x1f);
+    hsa_signal_xor_release(signal, 1);
+    SIM_CHECK(hsa_signal_load_scacquire(signal) == 0x1f);
+    SIM_CHECK(hsa_signal_cas_scacq_screl(signal, 0, 7) == 0x1f && hsa_signal_cas_relaxed(signal, 0x1f, 7) == 0x1f);
+    SIM_CHECK(hsa_signal_exchange_screlease(signal, -2) == 7);
+    SIM_CHECK(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, -1, 0, HSA_WAIT_STATE_ACTIVE) == -2);
+    SIM_CHECK(hsa_signal_wait_relaxed(signal, HSA_SIGNAL_CONDITION_GTE, -2, 0, HSA_WAIT_STATE_ACTIVE) == -2);
+    SIM_CHECK(hsa_signal_destroy(signal) == HSA_STATUS_SUCCESS);
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(change, 5)));
 }
 
 __global__ void dynamic_sum(float* sum) {
@@ -192,6 +301,32 @@ TEST(hip, has_words_that_streams_write_and_wait_for) {
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(0xf00), 20)));
   EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(with(0xfff), 20)));
+}
+
+TEST(hip, has_batches_of_words_in_streams) {
+  const auto with = [](uint64_t written) {
+    return [=] {
+      auto* const words = on_device<uint64_t>(1);
+      int can_wait = 0;
+      SIM_CHECK(hipDeviceGetAttribute(&can_wait, hipDeviceAttributeCanUseStreamWaitValue, 0) == hipSuccess);
+      hipStream_t one = nullptr;
+      hipStream_t other = nullptr;
+      SIM_CHECK(can_wait == 1 && hipStreamCreateWithFlags(&one, hipStreamNonBlocking) == hipSuccess);
+      SIM_CHECK(hipStreamCreateWithFlags(&other, hipStreamNonBlocking) == hipSuccess);
+      hipStreamBatchMemOpParams batch[2] = {};
+      batch[0].waitValue = {
+          hipStreamMemOpWaitValue64, words, {.value64 = uint64_t{5} << 32}, hipStreamWaitValueGte, {}};
+      batch[1].memoryBarrier = {hipStreamMemOpBarrier, 0};
+      SIM_CHECK(hipStreamBatchMemOp(one, 2, batch, 0) == hipSuccess);
+      batch[0].writeValue = {hipStreamMemOpWriteValue64, words, {.value64 = written << 32}, 0, {}};
+      SIM_CHECK(hipStreamBatchMemOp(other, 1, batch, 0) == hipSuccess);
+      batch[0].operation = hipStreamBatchMemOpType{};
+      SIM_CHECK(hipStreamBatchMemOp(other, 1, batch, 0) == hipErrorInvalidValue);
+      SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(6), 20)));
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(with(4), 20)));
 }
 
 TEST(hip, has_dynamic_shared_memory) {
