@@ -212,6 +212,26 @@ TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
   EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
 }
 
+TEST(rewriter, knows_assembly_of_amd_from_that_of_the_host) {
+  const std::string barrier = R"x(__asm__ volatile("" ::: "memory"); )x";
+  EXPECT_EQ(made_of(R"x(void f() { asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)" ::: "memory"); })x"),
+            "void f() { do { " + barrier + "} while (false); }");
+  EXPECT_EQ(
+      made_of(R"x(void f() { __asm__("s_nop 0\n\ts_sleep 1; s_barrier" : :); })x"),
+      "void f() { do { " + barrier + "__builtin_amdgcn_s_sleep(1); __builtin_amdgcn_s_barrier(); } while (false); }");
+  EXPECT_TRUE(is_left_alone(R"x(void f(int p) { asm volatile("s_loop: pause; jmp s_loop" : "+r"(p) :: "memory"); })x"));
+  const result made = rewrite(
+      "# 3 \"a.hip\"\n"
+      R"x(void f(int* p, int& t) { asm volatile("s_nop 0\nglobal_load_dword %0, %1, off sc0" : "=v"(t) : "v"(p)); })x",
+      "test");
+  EXPECT_TRUE(made.errors.empty());
+  ASSERT_EQ(made.warnings.size(), 1U);
+  EXPECT_EQ(made.warnings.front(),
+            "a.hip:3: warning: assembly of AMD's GPUs: `global_load_dword`: not simulated; a run "
+            "that comes to it ends there");
+  EXPECT_NE(made.text.find("refuse_call(\"global_load_dword\""), std::string::npos);
+}
+
 std::string seen_of(const std::string& text, size_t unseen = 0) {
   const heddle::rewrite::host_instructions made = heddle::rewrite::see_host_instructions(text, false);
   EXPECT_EQ(made.unseen.size(), unseen) << text;

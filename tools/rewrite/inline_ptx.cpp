@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "gcn_assembly.h"
 #include "ptx/table.h"
 #include "ptx/translate.h"
 #include "tokens.h"
@@ -60,9 +61,11 @@ class asm_reader {
     for (size_t n = 0; n < tokens_.size(); ++n) {
       if (!tokens_.is(n, "asm") && !tokens_.is(n, "__asm__") && !tokens_.is(n, "__asm")) continue;
       const std::optional<asm_statement> found = statement_at(n);
-      if (!found || !is_ptx(found->text)) continue;
+      if (!found) continue;
+      const std::string replacement = is_ptx(found->text) ? replaced(*found, n) : replaced_gcn(*found, n);
+      if (replacement.empty()) continue;
       made_.text += text_.substr(copied, tokens_[n].begin - copied);
-      made_.text += replaced(*found, n);
+      made_.text += replacement;
       copied = tokens_[found->end].end;
       // Line ends and markers in between stay.
       made_.text += lines_between(tokens_[n].begin, copied);
@@ -206,6 +209,16 @@ class asm_reader {
             ? "using namespace ::heddle::ptx; " + names_of_calls(made.text) + made.text
             : "::heddle::sim::runtime::refuse_call(\"inline PTX\", \"" + quoted(made.errors[0]) + "\"); ";
     return before + "{ " + does + "} " + behind + "} while (false)";
+  }
+
+  /// Empty where it is none of AMD's GPUs either.
+  std::string replaced_gcn(const asm_statement& what, size_t n) {
+    std::string unknown;
+    const std::optional<std::string> made = gcn_assembly(what.text, unknown);
+    if (!unknown.empty())
+      made_.warnings.push_back(place_of(n) + ": warning: assembly of AMD's GPUs: `" + unknown +
+                               "`: not simulated; a run that comes to it ends there");
+    return made.value_or("");
   }
 
   /// Declares what the text calls: a function of the program may have the same name.

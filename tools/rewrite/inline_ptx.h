@@ -1,5 +1,6 @@
 // Inline PTX in a source for nvcc: `asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");` as C++ that calls the
-// same as what tools/ptx makes of whole files. Assembly of the host, in which no instruction is one of PTX, stays as it is.
+// same as what tools/ptx makes of whole files. Assembly of AMD's GPUs is replaced too (gcn_assembly.h). That of the host, in which no instruction is
+// one of a GPU, stays as it is.
 #pragma once
 
 #include <string>
