@@ -390,6 +390,39 @@ void crosses_and_waits(const parameters& set) {
   on.synchronize();
 }
 
+/// The first lane of each wave takes a lock for both, calls the host, and gives the lock back: the other lane is told by a broadcast, which orders nothing.
+struct calls_for_both {
+  words* to;
+  bool fixed;
+  HEDDLE_FUNCTION void operator()() const {
+    const word<scope::device> lock(to->lock);
+    const word<scope::system> flag(to->flag);
+    const bool is_first = target::lane_id() == 0;
+    while (is_first && lock.exchange(1, memory_order::acquire) != 0) target::pause();  // HERE: takes it for both
+    target::broadcast(3, uint32_t{1});
+    if (fixed) target::sync_lanes(3);
+    if (!is_first) to->data += 1;  // HERE: changes for both
+    target::sync_lanes(3);
+    if (is_first) flag.store(1, memory_order::release);
+    while (is_first && flag.load(memory_order::acquire) != 0) target::pause();
+    target::sync_lanes(3);
+    if (is_first) lock.store(0, memory_order::release);
+  }
+};
+
+void two_calls(const parameters& set) {
+  device on;
+  auto* const made = on.allocate_shared<words>(1, "words");
+  on.launch({.blocks = 1, .waves = 2, .lanes = 2}, calls_for_both{made, set.text("fixed") == "yes"});
+  const word<scope::system> flag(made->flag);
+  for (uint32_t call = 0; call < 2; ++call) {
+    while (flag.load(memory_order::acquire) == 0) target::pause();
+    made->data += 10;
+    flag.store(0, memory_order::release);
+  }
+  on.synchronize();
+}
+
 template <typename Kernel, uint32_t Blocks, uint32_t Lanes>
 void runs(const parameters& set) {
   device on;
@@ -420,6 +453,11 @@ const bool threads_are_registered = register_scenario(
     two_threads, {.name = "advised.threads",
                   .summary = "A mistake that a sentence is to name.",
                   .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
+
+const bool calls_are_registered = register_scenario(
+    two_calls, {.name = "advised.both-lanes",
+                .summary = "A mistake that a sentence is to name.",
+                .parameters = {parameter::one_of("fixed", "no", {"no", "yes"}, "without the mistake")}});
 
 template <bool Loads>
 bool crossing_is_registered(const char* name) {

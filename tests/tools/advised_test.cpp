@@ -60,6 +60,8 @@ const advised all[] = {
      "plainly} (volatile orders nothing between threads)"},
     {"advised.both",
      "missing: a wider scope at {releases}, which is fence release block; and an acquire at {acquires}, or a fence "},
+    {"advised.both-lanes", "missing: a barrier of wave ", nullptr,
+     " lane 0 changes words->lock from 0 to 1, and {changes for both}"},
     {"advised.mp-release",
      "to change: a release at {passes on} (its store of words->flag), or a fence before it: ", "acquire"},
     {"advised.mp-acquire",
@@ -95,7 +97,7 @@ TEST(advised, the_last_sentence_names_the_line_of_the_mistake) {
       ASSERT_FALSE(story.empty()) << finding.dump(2);
       const std::string last = story.back();
       EXPECT_TRUE(last.starts_with(with_lines(each.last))) << last << "\n  and not\n" << with_lines(each.last);
-      EXPECT_TRUE(last.ends_with(with_lines(each.end))) << last;
+      EXPECT_TRUE(last.ends_with(with_lines(each.end))) << last << "\n  and not\n" << with_lines(each.end);
       if (each.not_told != nullptr) {
         EXPECT_EQ(last.find(each.not_told), std::string::npos) << last;
       }

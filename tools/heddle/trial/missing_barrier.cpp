@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace heddle::tools {
 namespace {
@@ -48,6 +49,17 @@ class told_lanes {
       return barrier_of(told->actor, stores.actor) + " between " + words_.where(stores) + " and " +
              words_.where(*told) + ", where " + of_.actors[told->actor].name + " " + words_.deed_of(*told) +
              ", which " + words_.name_of(seen.actor) + " has read";
+    }
+    return {};
+  }
+
+  /// A lane of the wave of `later` was told in time, and has not met its lane since: it lacks what orders lanes of a wave.
+  std::string behind_knowing(uint32_t knows, const run_record::step& later) const {
+    for (uint64_t number = number_of(later); number-- > of_.first_step;) {
+      const run_record::step& seen = *words_.step_at(number);
+      if (seen.actor != knows || !tells(seen)) continue;
+      return barrier_of(knows, later.actor) + " between " + words_.where(seen) + ", where " + of_.actors[knows].name +
+             " " + words_.deed_of(seen) + ", and " + words_.where(later);
     }
     return {};
   }
@@ -102,8 +114,15 @@ class told_lanes {
 }  // namespace
 
 std::string missing_barrier(const run_record& of, const step_words& words, const run_record::step& earlier,
-                            const run_record::step& later) {
+                            const run_record::step& later, std::string_view edge) {
   const told_lanes told(of, words);
+  // The memory knows which lane of the wave comes behind the first access. (sim/memory/scoped/race_log.cpp.)
+  if (const size_t end = edge.find(" had acquired it, but "); end != std::string_view::npos) {
+    const size_t line = edge.rfind('\n', end);
+    const std::string_view name = edge.substr(line == std::string_view::npos ? 0 : line + 1, end - line - 1);
+    for (uint32_t actor = 0; actor < of.actors.size(); ++actor)
+      if (of.actors[actor].name == name) return told.behind_knowing(actor, later);
+  }
   // Either came first: a lane may also store when the others have already read.
   std::string found = told.between(earlier, later, told.number_of(later));
   if (found.empty()) found = told.between(later, earlier, told.number_of(earlier));

@@ -32,7 +32,7 @@ class race_adviser {
               ", at its mbarrier or by wait_group, before " + words_.where(other) + " or what that comes behind";
       return copy_is_first ? text : text + "; or an order that has it issued later";
     }
-    if (const auto told = missing_barrier(of_, words_, earlier, later); !told.empty()) return "missing: " + told;
+    if (const auto told = missing_barrier(of_, words_, earlier, later, edge); !told.empty()) return "missing: " + told;
     if (const auto order = order_of_streams(earlier, later); !order.empty()) return text + order;
     const bool either_copies = is_copy(earlier.actor) || is_copy(later.actor);
     const bool either_is_plain = is_plain_access(earlier.kind) || is_plain_access(later.kind);
