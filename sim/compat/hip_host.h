@@ -42,8 +42,12 @@ inline constexpr unsigned int hipHostMallocWriteCombined = 4;
 inline constexpr unsigned int hipHostMallocUncached = 0x10000000;
 inline constexpr unsigned int hipHostMallocNumaUser = 0x20000000;
 inline constexpr unsigned int hipHostMallocCoherent = 0x40000000;
-// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/memory.md).
-inline constexpr unsigned int hipHostMallocNonCoherent = 0x80000000;
+// What is not coherent is seen by the other side at the end of a kernel: that is not modelled (docs/memory.md), and told where the name is used
+// (tools/rewrite/unlike_names.h).
+namespace heddle::compat {
+inline constexpr unsigned int not_coherent = 0x80000000;
+}
+inline constexpr unsigned int hipHostMallocNonCoherent = heddle::compat::not_coherent;
 inline constexpr unsigned int hipHostAllocDefault = 0;
 inline constexpr unsigned int hipHostAllocPortable = 1;
 inline constexpr unsigned int hipHostAllocMapped = 2;
@@ -60,7 +64,7 @@ template <typename T>
 hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostMallocDefault) {
   constexpr unsigned int known = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
                                  hipHostMallocUncached | hipHostMallocNumaUser | hipHostMallocCoherent |
-                                 hipHostMallocNonCoherent;
+                                 heddle::compat::not_coherent;
   if ((flags & ~known) != 0) return hipErrorInvalidValue;
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "hipHostMalloc");
   return hipSuccess;

@@ -212,6 +212,17 @@ TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
   EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
 }
 
+TEST(rewriter, warns_of_a_name_that_means_something_else_on_a_gpu) {
+  const std::string header = "# 9 \"hip_host.h\"\nconstexpr unsigned int hipHostMallocNonCoherent = 1;\n";
+  const std::string use =
+      "# 4 \"a.hip\"\nvoid f(int** p) { g(p, hipHostMallocNonCoherent | hipHostMallocNonCoherent); }";
+  EXPECT_TRUE(rewrite(header, "test").warnings.empty());
+  const result made = rewrite(header + use, "test");
+  ASSERT_EQ(made.warnings.size(), 1U);
+  EXPECT_TRUE(made.warnings.front().starts_with("a.hip:4: warning: hipHostMallocNonCoherent: simulated as coherent"));
+  EXPECT_TRUE(made.errors.empty());
+}
+
 TEST(rewriter, knows_assembly_of_amd_from_that_of_the_host) {
   const std::string barrier = R"x(__asm__ volatile("" ::: "memory"); )x";
   EXPECT_EQ(made_of(R"x(void f() { asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)" ::: "memory"); })x"),

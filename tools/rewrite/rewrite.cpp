@@ -12,6 +12,7 @@
 #include "inline_ptx.h"
 #include "main_scenario.h"
 #include "tokens.h"
+#include "unlike_names.h"
 
 namespace heddle::rewrite {
 namespace {
@@ -384,7 +385,8 @@ result rewrite(std::string_view preprocessed, std::string_view scenario) {
   inlined plain = inline_ptx(preprocessed);
   result made = rewriter(see_host_instructions(plain.text, false).text, scenario).run();
   made.errors.insert(made.errors.begin(), plain.errors.begin(), plain.errors.end());
-  made.warnings = std::move(plain.warnings);
+  made.warnings = unlike_names(preprocessed);
+  made.warnings.insert(made.warnings.end(), plain.warnings.begin(), plain.warnings.end());
   return made;
 }
 

@@ -21,7 +21,7 @@ namespace heddle::rewrite {
 struct result {
   std::string text;
   std::vector<std::string> errors;    ///< one line each, with file and line: what is wrong, and what to write instead
-  std::vector<std::string> warnings;  ///< likewise: what ends a run that comes to it
+  std::vector<std::string> warnings;  ///< likewise: what ends a run that comes to it, or means something else here
 };
 
 /// `preprocessed` may hold line markers. `scenario` names what main() becomes.
