@@ -29,6 +29,12 @@
 #include <string_view>
 #define __host__
 
+// g++ has no such vectors, and would take the attribute for none: a value of one element, without an error.
+#ifndef __clang__
+#define ext_vector_type(elements) vector_size(vectors_of_ext_vector_type_need_clang)
+#define __ext_vector_type__(elements) ext_vector_type(elements)
+#endif
+
 #define HIP_VERSION_MAJOR 6
 #define HIP_VERSION_MINOR 4
 #define HIP_VERSION_PATCH 0

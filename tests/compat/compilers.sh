@@ -186,6 +186,9 @@ expect '^fifo +ok +ok +20 ' ./fifo fuzz --jobs 1 --schedules 20
 printf '#include <hip/hip_runtime.h>\nstatic_assert(warpSize == LANES && HIP_VERSION >= 60000000);\n__global__ void nothing() {}\n' >width.cpp
 "$heddle" hipcc -DLANES=64 --offload-arch=gfx942 -c width.cpp
 "$heddle" hipcc -DLANES=32 --offload-arch=gfx1100 -c width.cpp
+# Vectors of clang have their size, or are an error: g++ would make each a value of one element.
+printf 'typedef float four __attribute__((ext_vector_type(4)));\nstatic_assert(sizeof(four) > sizeof(float), "one element");\n' >vectors.hip
+"$heddle" hipcc -c vectors.hip 2>told || grep 'vectors.hip:1:.*vectors_of_ext_vector_type_need_clang' told >/dev/null || { cat told; exit 1; }
 
 # Where the processor has other work, a run does not stand still: it is let go on for as long as it could have run.
 cat >busy.cc <<'END'

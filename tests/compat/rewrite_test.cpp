@@ -228,8 +228,11 @@ TEST(rewriter, knows_assembly_of_amd_from_that_of_the_host) {
   EXPECT_EQ(made_of(R"x(void f() { asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)" ::: "memory"); })x"),
             "void f() { do { " + barrier + "} while (false); }");
   EXPECT_EQ(
-      made_of(R"x(void f() { __asm__("s_nop 0\n\ts_sleep 1; s_barrier" : :); })x"),
+      made_of(R"x(void f() { __asm__("s_nop 0\n\ts_sleep 1; v_no\n s_barrier" : :); })x"),
       "void f() { do { " + barrier + "__builtin_amdgcn_s_sleep(1); __builtin_amdgcn_s_barrier(); } while (false); }");
+  EXPECT_EQ(made_of(R"x(void f() { asm volatile("; marks a place" ::: "memory"); })x"),
+            "void f() { do { " + barrier + "} while (false); }");
+  EXPECT_TRUE(is_left_alone(R"x(void f() { asm volatile(""); asm volatile("rep; nop"); })x"));
   EXPECT_TRUE(is_left_alone(R"x(void f(int p) { asm volatile("s_loop: pause; jmp s_loop" : "+r"(p) :: "memory"); })x"));
   const result made = rewrite(
       "# 3 \"a.hip\"\n"
