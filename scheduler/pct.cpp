@@ -25,7 +25,8 @@ void pct_strategy::begin(uint64_t seed) {
   crowd_.begin();
   looks_.clear();
   groups_.clear();
-  now_ = 0;
+  ran_.clear();
+  now_ = looked_at_ = 0;
   lowest_ = 0;
   last_ = last_group_ = no_actor;
   stayed_ = 0;
@@ -58,9 +59,11 @@ uint32_t pct_strategy::pick(const choice& asked) {
       look_at(index, !says_who_comes && crowd_[index].actor == last_);
   }
   if (now_ >= next_point_) pass_change_point();
+  if (now_ - looked_at_ > 2 * length_) pass_over();
   const uint32_t next = highest();
   last_ = crowd_[next].actor;
   const uint32_t group = crowd_[next].group;
+  ran_[group] = now_;
   stayed_ = group == last_group_ ? stayed_ + 1 : 0;
   last_group_ = group;
   // It has run for longer than a whole run is expected to: it waits, though the machine does not see how.
@@ -79,6 +82,7 @@ void pct_strategy::look_at(uint32_t index, bool went_on) {
     // Above all that fall, and leaves them room.
     priority = int64_t{depth_max} + static_cast<int64_t>(streams_.of(choice_kind::actor).next() >> 2);
   priorities_[index] = priority;
+  if (uint64_t& ran = ran_[who.group]; ran == 0) ran = now_;
   vain_look& last = looks_[who.actor];
   if (who.fruitless == last.fruitless) return;
   const uint32_t done = useful(who);
@@ -90,6 +94,17 @@ void pct_strategy::fall(uint32_t group, int64_t to) {
   groups_[group] = to;
   for (uint32_t index = 0; index < crowd_.count(); ++index)
     if (crowd_[index].group == group) priorities_[index] = to;
+}
+
+// Where a group has been left out for twice as long as a whole run is expected to be, those that ran meanwhile wait for one another in turns: a host that
+// has a stream copy a word, waits for the stream and looks, again and again, is never seen to spin. They fall.
+void pct_strategy::pass_over() {
+  const auto has_run = [&](uint32_t index) { return ran_[crowd_[index].group] > looked_at_; };
+  bool any_left_out = false;
+  for (uint32_t index = 0; index < crowd_.count(); ++index) any_left_out = any_left_out || !has_run(index);
+  for (uint32_t index = 0; index < crowd_.count() && any_left_out; ++index)
+    if (has_run(index)) fall(crowd_[index].group, --lowest_);
+  looked_at_ = now_;
 }
 
 /// One of the group with the highest priority.

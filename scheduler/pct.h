@@ -21,7 +21,8 @@ namespace heddle::scheduler {
 ///
 /// A fruitless spin iteration of an actor lets its group fall below all others, too: at once when the actor stays enabled,
 /// else when it was woken and has made no progress since. What it waits for must come from another actor. (As Shuttle and
-/// Twist do at a yield.) So falls a group that has run for more choices in a row than a whole run is expected to have.
+/// Twist do at a yield.) So falls a group that has run for more choices in a row than a whole run is expected to have, and so do all that have run
+/// where another one was left out for twice as long.
 ///
 /// Other kinds of choice get the machine's default, but for some that the seed draws among as many as a run is expected to have: those are
 /// uniform. So a load sees the newest value as a rule and an older one at a few places. (The communication events of Gao, Chakraborty,
@@ -61,6 +62,7 @@ class pct_strategy final : public strategy {
   void fall(uint32_t group, int64_t to);
   uint32_t highest();
   void pass_change_point();
+  void pass_over();
 
   std::optional<uint32_t> given_depth_;
   std::shared_ptr<const estimate> known_;
@@ -69,6 +71,7 @@ class pct_strategy final : public strategy {
   crowd crowd_;
   by_actor<vain_look> looks_;
   by_actor<int64_t> groups_;         ///< priorities, by group; 0: none yet
+  by_actor<uint64_t> ran_;           ///< by group: when it was picked last, or first seen
   std::vector<int64_t> priorities_;  ///< of the candidates' groups, by index
   std::vector<uint64_t> points_;
   uint64_t next_point_ = 0;  ///< the first that is still to come
@@ -76,8 +79,9 @@ class pct_strategy final : public strategy {
   int64_t lowest_ = 0;
   uint32_t last_ = no_actor;  ///< the actor picked last
   uint32_t last_group_ = no_actor;
-  uint64_t length_ = 0;  ///< choices that the run is expected to have
-  uint64_t stayed_ = 0;  ///< choices in a row that a group had
+  uint64_t length_ = 0;     ///< choices that the run is expected to have
+  uint64_t stayed_ = 0;     ///< choices in a row that a group had
+  uint64_t looked_at_ = 0;  ///< when it was looked whether a group is left out
 };
 
 }  // namespace heddle::scheduler

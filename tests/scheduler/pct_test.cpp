@@ -227,6 +227,41 @@ TEST(pct_strategy, whoever_goes_on_for_longer_than_a_run_falls) {
   EXPECT_EQ(hits<restless_spin>(deciding, 500), 0u);
 }
 
+/// Two that wait so by turns, as a host does that has a word copied again and again: each turn of one lets the other go on.
+struct restless_pair {
+  bool flag = false, failed = false;
+  uint32_t copies = 0, asked = 0;
+  machine::actor asks() {
+    while (!flag) {
+      co_await machine::writes(1);
+      ++asked;
+      co_await machine::reads_when(1, [this] { return copies == asked; });
+    }
+    asked = ~0u;
+  }
+  machine::actor copies_it() {
+    while (true) {
+      co_await machine::reads_when(1, [this] { return copies != asked; });
+      if (asked == ~0u) break;
+      ++copies;
+    }
+  }
+  machine::actor sets() {
+    for (uint32_t step = 0; step < 10; ++step) co_await machine::writes(2);
+    flag = true;
+  }
+  void start(machine& here) {
+    here.add(asks());
+    here.add(copies_it());
+    here.add(sets());
+  }
+};
+
+TEST(pct_strategy, those_that_go_on_by_turns_for_longer_than_a_run_fall) {
+  pct_strategy deciding(3);
+  EXPECT_EQ(hits<restless_pair>(deciding, 500), 0u);
+}
+
 TEST(pct_strategy, whoever_woke_in_vain_falls_and_whoever_woke_first_does_not) {
   pct_strategy deciding(1);
   for (uint64_t seed = 0; seed < 20; ++seed) {
