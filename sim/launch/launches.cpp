@@ -296,8 +296,6 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
 void launches::acquire_kernels(lane& self, uint32_t device) {
   early_.seen().see_all(device);
   if (core_.late == nullptr) return;
-  // The end of a kernel writes back what the device holds.
-  core_.late->all_arrives(self);
   for (uint32_t n = 0; n < kernels_launched_; ++n)
     if (launch_devices_[n] == device) core_.late->acquire_object(self, object_of_end(n));
 }

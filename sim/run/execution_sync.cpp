@@ -230,8 +230,6 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
     launches_.early().seen().see(launch);
     if (core_.late != nullptr) core_.late->acquire_object(self, object_of_end(launch));
   }
-  // The end of a kernel writes back what the device holds.
-  if (core_.late != nullptr && !work.empty()) core_.late->all_arrives(self);
 }
 
 void execution::begin_copy(lane& engine, const operation& how) {
@@ -270,7 +268,6 @@ bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const 
     return false;
   }
   if (core_.late == nullptr) return true;
-  if (!work.empty()) core_.late->all_arrives(self);
   for (const uint32_t launch : work) core_.late->acquire_object(self, object_of_end(launch));
   return true;
 }

@@ -11,6 +11,8 @@
 #include <cuda/std/array>
 #include <cuda/std/utility>
 
+#include "test_case.h"
+
 namespace {
 
 __global__ void fill(int* to) { *to = 4; }
@@ -149,5 +151,7 @@ int main(int count, char** arguments) {
   if (what == "calls") return calls_in_streams();
   if (what == "parts") return looks_at_a_part();
   if (what == "copies") return copies_too_early();
+  for (const test_case& each : cases_of_link())
+    if (each.name == what) return each.run();
   return waits_for_a_word(what == "silent");
 }

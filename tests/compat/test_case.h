@@ -12,3 +12,5 @@ struct test_case {
 std::span<const test_case> cases_of_frames();
 /// Those of host_futexes.cu.
 std::span<const test_case> cases_of_futexes();
+/// Those of across_link.cu.
+std::span<const test_case> cases_of_link();

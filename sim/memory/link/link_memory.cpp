@@ -135,7 +135,7 @@ void link_memory::before_hasty_store(lane& self, const operation& how) {
   look_at_hasty(self, how, false);
   std::vector<piece> before;
   if (notes_ != nullptr && self.is_on_host())
-    link_.each_kept_back(self.id, [&](const piece& where) { before.push_back(where); });
+    link_.each_kept_back(self.id, [&](const store_under_way& made) { before.push_back(made.where); });
   link_.fence(self.id);
   if (notes_ == nullptr || !self.is_on_host()) return;
   for (const piece& where : before) hasty_.stored(self.id, where.address, where.size_bytes);
@@ -354,47 +354,6 @@ void link_memory::after_plain(lane& self) {
   transport::access what = access_of(how);
   what.step = storing_step_;
   link_.store_range(self.id, what, scratch_.data());
-}
-
-// -- order without memory ----------------------------------------------------------------------------------------------------------
-
-void link_memory::meet(lane* const* lanes, size_t count) {
-  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[n]->id, lanes[0]->id);
-  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[0]->id, lanes[n]->id);
-}
-
-void link_memory::order(const lane& first, lane& then) {
-  asking_ = &then;
-  if (!first.is_on_host() && !then.is_on_host()) return link_.hand_on(first.id, then.id);
-  link_.finish(first.id, then.id);
-  drained(first);
-  link_.see_present(then.id);
-}
-
-// What is under way is waited for by lanes that acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
-// hurry the others of their kernel.
-void link_memory::release_object(lane& self, const void* object) {
-  drained(self);
-  releasers& known = releasers_[object];
-  (self.is_on_host() ? known.host : known.device) = self.id;
-}
-
-void link_memory::acquire_object(lane& self, const void* object) {
-  asking_ = &self;
-  drained(self);
-  if (self.is_on_host()) link_.fence(self.id);
-  if (const auto found = releasers_.find(object); found != releasers_.end()) {
-    const auto [host, device] = found->second;
-    if (self.is_on_host() && host != none) link_.fence(host);
-    if (!self.is_on_host() && device != none) link_.see_all(self.id);
-    const uint32_t other_side = self.is_on_host() ? device : host;
-    if (other_side != none) link_.finish(other_side, self.id);
-  }
-  link_.see_present(self.id);
-}
-
-void link_memory::released(lane&, const void* address, size_t size_bytes) {
-  if (address != nullptr) link_.forget(address, size_bytes);
 }
 
 }  // namespace heddle::sim

@@ -98,9 +98,13 @@ class link_memory final : public late_memory, private transport::surroundings {
   uint32_t lull_turns_ = 0;            ///< the longest in which nothing arrives, the next time that nothing is to
   uint32_t quiet_turns_ = 0;           ///< that are left of it
   std::vector<bool> started_;          ///< by thread: it has had a turn
-  /// Which thread released an object last, on either side; `none`: no thread did.
+  /// Which threads released an object: those of the host, with what each had stored by then, and the last one of the device; `none`: none did.
   struct releasers {
-    uint32_t host = none;
+    struct thread_of_host {
+      uint32_t thread = 0;
+      uint64_t stores = 0;  ///< transport::stores_made()
+    };
+    std::vector<thread_of_host> hosts;
     uint32_t device = none;
   };
   static constexpr uint32_t none = ~uint32_t{0};

@@ -19,7 +19,13 @@ bool link_memory::tell(state_reader& to, const still_to_come& others) {
             [](const auto& one, const auto& other) { return one.first < other.first; });
   for (const auto& [object, by] : released) {
     to.fact(reinterpret_cast<uintptr_t>(object));
-    to.fact(uint64_t{by.host} << 32 | by.device);
+    to.fact(uint64_t{by.hosts.size()} << 32 | by.device);
+    for (const auto& earlier : by.hosts) {
+      uint32_t kept_back = 0;
+      link_.each_kept_back(earlier.thread,
+                           [&](const store_under_way& made) { kept_back += made.number <= earlier.stores ? 1 : 0; });
+      to.fact(uint64_t{earlier.thread} << 32 | kept_back);
+    }
   }
   // Within an access: memory does not hold the newest values.
   for (size_t n = 0; n < replaced_used_; ++n) {

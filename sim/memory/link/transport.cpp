@@ -121,7 +121,7 @@ uint64_t transport::load_from_host(thread_state& state, uint32_t thread, const a
   drain_buffers(state);
   if (!passes(packet_kind::read, packet_kind::posted, false)) push_posted(state, device, numbers_);
   value = read(bytes);
-  if (!passes(packet_kind::completion, packet_kind::posted, true)) push_sent(state, device);
+  if (!passes(packet_kind::completion, packet_kind::posted, true)) push_requests(state, device, device.epoch);
   state.ready_ns = state.start_ns(now_ns_) + delay_of(thread, settings_.read_ns);
   return value;
 }
@@ -249,7 +249,7 @@ std::optional<uint64_t> transport::modify(uint32_t thread, const access& what, c
   if (state.host) {
     if (!passes(packet_kind::atomic, packet_kind::posted, false)) push_posted(state, device, numbers_);
     const uint64_t old = replace(thread, what, next);
-    if (!passes(packet_kind::completion, packet_kind::posted, true)) push_sent(state, device);
+    if (!passes(packet_kind::completion, packet_kind::posted, true)) push_requests(state, device, device.epoch);
     state.ready_ns = state.start_ns(now_ns_) + delay_of(thread, settings_.read_ns);
     return old;
   }
@@ -270,7 +270,7 @@ uint64_t transport::replace(uint32_t thread, const access& what, const modificat
   return old;
 }
 
-void transport::fence(uint32_t thread, orders what) {
+void transport::fence(uint32_t thread, orders what, uint64_t stores) {
   thread_state& state = threads_[thread];
   if (state.host && what == orders::stores) {
     // The store buffer keeps its order: what it holds needs only to be told from what combining buffers may hold back.
@@ -278,7 +278,7 @@ void transport::fence(uint32_t thread, orders what) {
     if (!last.empty() && last.back().fences == state.fences) ++state.fences;
     return;
   }
-  if (state.host) return drain_buffers(state);
+  if (state.host) return drain_buffers(state, stores);
   device_side& device = devices_[state.device];
   if (!passes(packet_kind::completion, packet_kind::posted, false)) push_posted(state, device, state.answers_behind);
   if (settings_.drain)
@@ -324,11 +324,11 @@ void transport::hand_on(uint32_t from, uint32_t to) {
   device.binding = std::max(device.binding, then.synchronised);
 }
 
-void transport::finish(uint32_t thread, uint32_t waiting) {
+void transport::finish(uint32_t thread, uint32_t waiting, uint64_t stores) {
   thread_state& first = threads_[thread];
   thread_state& then = threads_[waiting];
   if (first.host) {
-    drain_buffers(first);
+    drain_buffers(first, stores);
     for (device_side& device : devices_) push_posted(then, device, numbers_);
   } else {
     push_posted(then, devices_[first.device], first.answers_behind);

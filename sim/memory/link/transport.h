@@ -99,6 +99,8 @@ class transport {
   void add_device_thread(uint32_t thread, uint32_t device);
   bool is_host(uint32_t thread) const { return threads_[thread].host; }
 
+  static constexpr uint64_t every_store = ~uint64_t{0};
+
   // -- operations, each complete when it returns
 
   /// Reads up to a granule that does not reach into the next. `waits`: an acquire of system scope; later loads of the thread
@@ -119,7 +121,8 @@ class transport {
   enum class orders : uint8_t { all, stores };
   /// A fence of system scope on the device; mfence and what implies it on the host. Of a host thread's stores alone: an sfence, behind which stores
   /// leave its buffers after those before it, and for which no load waits (Intel SDM, volume 3, "Memory Ordering").
-  void fence(uint32_t thread, orders what = orders::all);
+  /// `stores`: of a host thread's, those among the first so many of all threads.
+  void fence(uint32_t thread, orders what = orders::all, uint64_t stores = every_store);
 
   // -- order inside the machine, without the link
 
@@ -128,8 +131,11 @@ class transport {
   void take_published(uint32_t thread);
   /// The same from one thread to another one.
   void hand_on(uint32_t from, uint32_t to);
-  /// All that the thread has stored arrives, and all that its device or its host side has sent; another thread waits for it.
-  void finish(uint32_t thread, uint32_t waiting);
+  /// All that the thread has stored arrives, and all that its device or its host side has sent; another thread waits for it. Of a host thread's
+  /// stores, those among the first so many of all threads.
+  void finish(uint32_t thread, uint32_t waiting, uint64_t stores = every_store);
+  /// How many stores all threads have made.
+  uint64_t stores_made() const { return numbers_; }
   /// Later loads of the thread see nothing older than what memory holds now.
   void see_present(uint32_t thread) { threads_[thread].floor = moment_; }
   /// As if the thread had synchronised with all that its device has done so far: at the end of a kernel.
@@ -153,8 +159,8 @@ class transport {
   /// Calls it for each store that a host thread's processor keeps back.
   template <typename Each>
   void each_kept_back(uint32_t thread, const Each& each) const {
-    for (const store_under_way& one : threads_[thread].buffer) each(one.where);
-    for (const store_under_way& one : threads_[thread].combining) each(one.where);
+    for (const store_under_way& one : threads_[thread].buffer) each(one);
+    for (const store_under_way& one : threads_[thread].combining) each(one);
   }
 
   /// What the thread would read here if all that it (a device thread: its device) has stored had arrived.
@@ -212,6 +218,7 @@ class transport {
   }
   void tell_device(state_reader& to, uint32_t number, std::span<const uint32_t> live) const;
 
+  static constexpr uint32_t every_epoch = ~uint32_t{0};
   bool is_latency_on() const { return settings_.latency != latency_model::off; }
 
   // loads
@@ -228,11 +235,10 @@ class transport {
   uint64_t replace(uint32_t thread, const access& what, const modification& next);
 
   // what has to happen before something else does; the thread waits for it
-  void push_sent(thread_state& state, device_side& device);
   void push_before_request(thread_state& state, uint32_t thread, const piece& bytes, packet_kind kind);
-  void push_requests(thread_state& state, device_side& device);
+  void push_requests(thread_state& state, device_side& device, uint32_t before_epoch = every_epoch);
   void push_posted(thread_state& state, device_side& device, uint64_t up_to_number);
-  void drain_buffers(thread_state& state);
+  void drain_buffers(thread_state& state, uint64_t stores = every_store);
 
   // steps of stores under way
   bool may_arrive(const device_side& device, const store_under_way& what) const;

@@ -27,15 +27,9 @@ bool is_first_of_line(const std::vector<store_under_way>& stores, size_t index) 
 
 // -- what has to happen first ------------------------------------------------------------------------------------------------------
 
-void transport::push_sent(thread_state& state, device_side& device) {
-  while (!device.requests.empty() && device.requests.front().epoch < device.epoch) {
-    state.ready_ns = std::max(state.ready_ns, device.requests.front().due_ns);
-    take_request(device, 0);
-  }
-}
-
-void transport::push_requests(thread_state& state, device_side& device) {
-  while (!device.requests.empty()) {
+// Those of earlier epochs are on the link.
+void transport::push_requests(thread_state& state, device_side& device, uint32_t before_epoch) {
+  while (!device.requests.empty() && device.requests.front().epoch < before_epoch) {
     state.ready_ns = std::max(state.ready_ns, device.requests.front().due_ns);
     take_request(device, 0);
   }
@@ -75,9 +69,13 @@ void transport::push_posted(thread_state& state, device_side& device, uint64_t u
   }
 }
 
-void transport::drain_buffers(thread_state& state) {
-  while (!state.buffer.empty()) leave_buffer(state);
-  while (!state.combining.empty()) leave_combining(state, 0);
+void transport::drain_buffers(thread_state& state, uint64_t stores) {
+  const auto is_one = [&](const store_under_way& made) { return made.number <= stores; };
+  while (!state.buffer.empty() && is_one(state.buffer.front())) leave_buffer(state);
+  auto& combining = state.combining;
+  for (auto one = combining.begin();
+       (one = std::find_if(combining.begin(), combining.end(), is_one)) != combining.end();)
+    leave_combining(state, static_cast<size_t>(one - combining.begin()));
 }
 
 // -- steps -------------------------------------------------------------------------------------------------------------------------
