@@ -102,7 +102,8 @@ inline constexpr int cudaInvalidDeviceId = -2;
 template <typename T>
 cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned int flags) {
   if (flags > (cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) return cudaErrorInvalidValue;
-  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaHostAlloc");
+  const bool combines = (flags & cudaHostAllocWriteCombined) != 0;
+  heddle::compat::allocate(memory, bytes, heddle::compat::place_on_host(combines), "cudaHostAlloc");
   return cudaSuccess;
 }
 inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }

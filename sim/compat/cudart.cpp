@@ -297,8 +297,10 @@ int cudaMallocHost(void** memory, size_t bytes) {
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaMallocHost");
   return success;
 }
-int cudaHostAlloc(void** memory, size_t bytes, unsigned) {
-  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaHostAlloc");
+int cudaHostAlloc(void** memory, size_t bytes, unsigned flags) {
+  constexpr unsigned write_combined = 4;
+  const bool combines = (flags & write_combined) != 0;
+  heddle::compat::allocate(memory, bytes, heddle::compat::place_on_host(combines), "cudaHostAlloc");
   return success;
 }
 int cudaMallocManaged(void** memory, size_t bytes, unsigned) {

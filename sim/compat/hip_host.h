@@ -66,7 +66,8 @@ hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostM
                                  hipHostMallocUncached | hipHostMallocNumaUser | hipHostMallocCoherent |
                                  heddle::compat::not_coherent;
   if ((flags & ~known) != 0) return hipErrorInvalidValue;
-  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "hipHostMalloc");
+  const bool combines = (flags & hipHostMallocWriteCombined) != 0;
+  heddle::compat::allocate(memory, bytes, heddle::compat::place_on_host(combines), "hipHostMalloc");
   return hipSuccess;
 }
 template <typename T>

@@ -17,6 +17,10 @@ namespace heddle::compat {
 
 using sim::runtime::memory_place;
 
+inline memory_place place_on_host(bool combines) {
+  return combines ? memory_place::host_combining : memory_place::host;
+}
+
 template <typename T>
 void allocate(T** memory, size_t bytes, memory_place what, const char* call) {
   *memory = static_cast<T*>(sim::runtime::allocate_unnamed(bytes, what, call));

@@ -119,6 +119,9 @@ void run_report::explain(outcome& told, run_record* record) {
   if (core_.late != nullptr && found != verdict::ok)
     if (const std::string overtaken = core_.late->overtakings(); !overtaken.empty())
       told.report += "stores that were overtaken:\n" + overtaken;
+  // Of a hang everything has arrived.
+  if (core_.late != nullptr && found != verdict::ok && found != verdict::budget && !is_hang(found))
+    told.report += core_.late->what_is_late();
 }
 
 run_record run_report::record_of(size_t most_steps) const {

@@ -231,17 +231,20 @@ void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind) {
   const driver_call called(self, from);
   const entered inside(self);
   execution& here = *execution::instance;
-  const bool is_hidden = what != memory_place::host && what != memory_place::device && hides_device_memory(here);
-  void* const memory =
-      here.memory().allocate(self,
-                             {.size_bytes = size_bytes,
-                              .kind = what == memory_place::host ? memory_kind::shared : memory_kind::device,
-                              .name = here.memory().numbered_name(kind),
-                              .device = self.of->current_device,
-                              .place = from.place,
-                              .is_hidden = is_hidden && what == memory_place::device_alone,
-                              .peers = is_hidden ? peer_reach::let_devices : peer_reach::all},
-                             operation_of(operation_kind::none, from));
+  const bool is_hidden =
+      (what == memory_place::device_mapped || what == memory_place::device_alone) && hides_device_memory(here);
+  const memory_kind where = what == memory_place::host             ? memory_kind::shared
+                            : what == memory_place::host_combining ? memory_kind::combining
+                                                                   : memory_kind::device;
+  void* const memory = here.memory().allocate(self,
+                                              {.size_bytes = size_bytes,
+                                               .kind = where,
+                                               .name = here.memory().numbered_name(kind),
+                                               .device = self.of->current_device,
+                                               .place = from.place,
+                                               .is_hidden = is_hidden && what == memory_place::device_alone,
+                                               .peers = is_hidden ? peer_reach::let_devices : peer_reach::all},
+                                              operation_of(operation_kind::none, from));
   fill_fresh(static_cast<std::byte*>(memory), static_cast<int>(here.machine().fill), size_bytes);
   return memory;
 }

@@ -78,9 +78,10 @@ void compare_exchange_wide(void* address, uint64_t* expected, const uint64_t* de
 void access_vectors_of(uint8_t value_bytes);
 
 enum class memory_place : uint8_t {
-  host,           ///< devices reach it too
-  device,         ///< the host and other devices reach it too
-  device_mapped,  ///< the host reaches it too, other devices where they were let to, unless driver.reach says more
+  host,            ///< devices reach it too
+  host_combining,  ///< the same, mapped write-combining
+  device,          ///< the host and other devices reach it too
+  device_mapped,   ///< the host reaches it too, other devices where they were let to, unless driver.reach says more
   device_alone,  ///< the host reaches it by copies, other devices where they were let to, unless driver.reach says more
 };
 /// As allocate, on the thread's current device; the memory holds settings::fill in each byte, and its name is `kind` and a number.

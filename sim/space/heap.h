@@ -10,7 +10,11 @@ namespace heddle::sim {
 
 class lane_heap;
 
-enum class memory_kind : uint8_t { shared, device };
+enum class memory_kind : uint8_t {
+  shared,
+  device,
+  combining,  ///< shared, and the host maps it write-combining
+};
 
 /// Which other devices reach memory of a device by its address.
 enum class peer_reach : uint8_t {

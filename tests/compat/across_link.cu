@@ -1,6 +1,7 @@
 // What device and host see of each other's stores where these are late (fidelity link): what has been waited for is there, and nothing else is.
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <immintrin.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -79,6 +80,51 @@ int waits_for_the_kernel() {
   return result_of(look(payload) == 1);
 }
 
+// -- memory of the host that is mapped write-combining
+
+__global__ void copy_when_told(word* flag, const word* payload, int* copied) {
+  if (*flag == 0) return;
+  __threadfence_system();
+  *copied = *payload + 1;
+}
+
+__global__ void copy_at_once(word* flag, const word* payload, int* copied) {
+  if (*flag != 0) *copied = *payload + 1;
+}
+
+int flag_is_read(void (*kernel)(word*, const word*, int*)) {
+  int* const payload = on_host();
+  int* const flag = on_host();
+  int* const copied = on_host();
+  kernel<<<1, 1, 0, stream_of_its_own()>>>(flag, payload, copied);
+  __atomic_store_n(payload, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  cudaDeviceSynchronize();
+  return *copied == 0 || *copied == 2 ? 0 : 1;
+}
+
+int combines(unsigned of_flag, void (*between)()) {
+  int* const payload = on_host(cudaHostAllocWriteCombined);
+  int* const flag = on_host(of_flag);
+  int* const copied = on_host();
+  copy_when_told<<<1, 1, 0, stream_of_its_own()>>>(flag, payload, copied);
+  *static_cast<word*>(payload) = 1;
+  between();
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  cudaDeviceSynchronize();
+  return *copied == 0 || *copied == 2 ? 0 : 1;
+}
+
+// A launch is more than a store to the processor.
+int combines_before_a_launch() {
+  int* const payload = on_host(cudaHostAllocWriteCombined);
+  int* const copied = on_host();
+  *static_cast<word*>(payload) = 1;
+  copy_when_told<<<1, 1>>>(payload, payload, copied);
+  cudaDeviceSynchronize();
+  return *copied == 2 ? 0 : 1;
+}
+
 // -- threads of the host
 
 int first, second;
@@ -143,6 +189,13 @@ constexpr test_case cases[] = {
     {"flag_is_written", [] { return flag_is_written(CU_STREAM_WRITE_VALUE_DEFAULT); }},
     {"flag_is_written_without_a_barrier", [] { return flag_is_written(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER); }},
     {"waits_for_the_kernel", waits_for_the_kernel},
+    {"flag_is_read", [] { return flag_is_read(copy_when_told); }},
+    {"flag_is_read_without_a_fence", [] { return flag_is_read(copy_at_once); }},
+    {"combines", [] { return combines(cudaHostAllocWriteCombined, [] {}); }},
+    {"combines_payload", [] { return combines(cudaHostAllocDefault, [] {}); }},
+    {"combines_with_sfence", [] { return combines(cudaHostAllocWriteCombined, [] { _mm_sfence(); }); }},
+    {"combines_payload_with_sfence", [] { return combines(cudaHostAllocDefault, [] { _mm_sfence(); }); }},
+    {"combines_before_a_launch", combines_before_a_launch},
     {"stores_before_it_waits", [] { return stores_before_it_waits(true); }},
     {"stores_before_it_waits_without_a_fence", [] { return stores_before_it_waits(false); }},
     {"semaphore_of_two", [] { return semaphore_of_two(2); }},

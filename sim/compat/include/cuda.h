@@ -54,6 +54,7 @@ inline constexpr unsigned int CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned int CU_MEM_ATTACH_GLOBAL = 1;
 inline constexpr unsigned int CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned int CU_MEMHOSTALLOC_DEVICEMAP = 2;
+inline constexpr unsigned int CU_MEMHOSTALLOC_WRITECOMBINED = 4;
 inline constexpr unsigned int CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned int CU_EVENT_DISABLE_TIMING = 2;
 #define CU_LAUNCH_PARAM_END (static_cast<void*>(nullptr))
@@ -203,8 +204,10 @@ inline CUresult cuMemAllocHost(void** memory, size_t bytes) {
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned int flags) {
-  if (flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)) return CUDA_ERROR_INVALID_VALUE;
-  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cuMemHostAlloc");
+  if (flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
+    return CUDA_ERROR_INVALID_VALUE;
+  const bool combines = (flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0;
+  heddle::compat::allocate(memory, bytes, heddle::compat::place_on_host(combines), "cuMemHostAlloc");
   return CUDA_SUCCESS;
 }
 /// The same address: host and device have one space of addresses.

@@ -29,6 +29,7 @@ void link_memory::reset() {
   storing_.size_bytes = 0;
   seen_at_ = nullptr;
   hasty_.reset();
+  old_loads_.clear();
 }
 
 void link_memory::begins(lane& fresh, const lane* by) {
@@ -108,6 +109,7 @@ uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count)
   if (!core_.may_be_late(*asking_)) return 0;
   const uint32_t picked = core_.pick(*asking_, count, choice_kind::visible);
   if (picked != 0) --asking_->left.late;
+  found_old_ = found_old_ || picked != 0;
   return picked;
 }
 
@@ -135,7 +137,9 @@ void link_memory::before_hasty_store(lane& self, const operation& how) {
   look_at_hasty(self, how, false);
   std::vector<piece> before;
   if (notes_ != nullptr && self.is_on_host())
-    link_.each_kept_back(self.id, [&](const store_under_way& made) { before.push_back(made.where); });
+    link_.each_under_way([&](const store_under_way& made, whereabouts where) {
+      if (made.thread == self.id && is_kept_back(where)) before.push_back(made.where);
+    });
   link_.fence(self.id);
   if (notes_ == nullptr || !self.is_on_host()) return;
   for (const piece& where : before) hasty_.stored(self.id, where.address, where.size_bytes);
@@ -165,10 +169,18 @@ bool link_memory::is_on_device(const void* address) const {
   return known != nullptr && (known->kind == memory_kind::device || settings_.shared_on_device);
 }
 
+bool link_memory::combines(const void* address) const {
+  const heap& memory = core_.map.heap;
+  if (!memory.contains(address)) return false;
+  const allocation* const known = memory.nearest(address);
+  return known != nullptr && known->kind == memory_kind::combining;
+}
+
 transport::access link_memory::access_of(const operation& how) const {
   return {.address = how.address,
           .size_bytes = how.size_bytes,
           .on_device = is_on_device(how.address),
+          .combines = combines(how.address),
           .is_signal = how.kind == operation_kind::notify,
           .step = core_.history.this_step()};
 }
@@ -177,7 +189,9 @@ uint64_t link_memory::load(lane& self, const operation& how) {
   asking_ = &self;
   look_at_hasty(self, how, true);
   if (covers(how.address)) {
+    begin_load();
     const uint64_t value = ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
+    end_load(self, how);
     note_forgotten();
     return value;
   }
@@ -279,7 +293,9 @@ void link_memory::before_plain_load(lane& self, const operation& how) {
   }
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   seen_.resize(how.size_bytes);
+  begin_load();
   link_.load_range(self.id, what, seen_.data());
+  end_load(self, how);
   if (acquires(how.order)) ordered_fence(link_, self.id, {.order = memory_order::acquire, .reach = how.reach});
   note_forgotten();
   if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;

@@ -55,6 +55,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void take_notes(search_notes* into) override { notes_ = into; }
 
   std::string overtakings() const override;
+  std::string what_is_late() const override;
   /// Virtual time of the run so far; 0 when latency is not simulated.
   uint64_t virtual_ns() const { return link_.now_ns(); }
 
@@ -70,6 +71,16 @@ class link_memory final : public late_memory, private transport::surroundings {
     bool drawn = false;
   };
 
+  /// A load of a lane that has found an older value than there was, the last one of these bytes; in a run that is explained.
+  struct old_load {
+    const lane* by = nullptr;
+    const void* address = nullptr;
+    uint64_t step = 0;
+  };
+  /// The lane is about to load, or has loaded, across the link.
+  void begin_load() { found_old_ = false; }
+  void end_load(const lane& self, const operation& how);
+
   uint32_t choose(uint32_t thread, transport::question what, uint32_t count) override;
   void arrived(const store_under_way& what, bool changed) override;
 
@@ -83,6 +94,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   }
   bool covers(const void* address) const;
   bool is_on_device(const void* address) const;
+  bool combines(const void* address) const;
   transport::access access_of(const operation& how) const;
   void show(std::byte* address, const std::byte* bytes, size_t size_bytes);
   void put_back();
@@ -120,6 +132,8 @@ class link_memory final : public late_memory, private transport::surroundings {
   const void* seen_at_ = nullptr;
   std::vector<std::byte> scratch_;
   hasty_stores hasty_;  ///< in a search
+  std::vector<old_load> old_loads_;
+  bool found_old_ = false;  ///< by the load that is performed
   search_notes* notes_ = nullptr;
 };
 

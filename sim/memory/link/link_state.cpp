@@ -22,8 +22,10 @@ bool link_memory::tell(state_reader& to, const still_to_come& others) {
     to.fact(uint64_t{by.hosts.size()} << 32 | by.device);
     for (const auto& earlier : by.hosts) {
       uint32_t kept_back = 0;
-      link_.each_kept_back(earlier.thread,
-                           [&](const store_under_way& made) { kept_back += made.number <= earlier.stores ? 1 : 0; });
+      link_.each_under_way([&](const store_under_way& made, whereabouts where) {
+        const bool is_its = made.thread == earlier.thread && is_kept_back(where);
+        kept_back += is_its && made.number <= earlier.stores ? 1 : 0;
+      });
       to.fact(uint64_t{earlier.thread} << 32 | kept_back);
     }
   }
@@ -37,17 +39,52 @@ bool link_memory::tell(state_reader& to, const still_to_come& others) {
   return to.fact(released.size() << 32 | replaced_used_);
 }
 
+void link_memory::end_load(const lane& self, const operation& how) {
+  if (!core_.explains()) return;
+  std::erase_if(old_loads_, [&](const old_load& each) { return each.by == &self && each.address == how.address; });
+  if (found_old_) old_loads_.push_back({.by = &self, .address = how.address, .step = core_.history.this_step()});
+}
+
+std::string link_memory::what_is_late() const {
+  constexpr size_t most = 4;
+  std::string text;
+  size_t told = 0;
+  link_.each_under_way([&](const store_under_way& made, whereabouts where) {
+    if (++told > most) return;
+    text +=
+        "  " + core_.describe_step(made.step) + "\n    " +
+        (where == whereabouts::device
+             ? "still in the device, which sends its stores in any order: a release or fence of system scope by its "
+               "lane would wait until it has arrived\n"
+         : where == whereabouts::store_buffer
+             ? "still in the store buffer of its thread: a fence of sequential consistency would empty that\n"
+         : where == whereabouts::combining_buffer
+             ? "still in a write-combining buffer of its thread: behind an sfence later stores would wait for it\n"
+             : "posted on the link, and not in the device's memory\n");
+  });
+  if (!text.empty()) text = "stores that had not arrived:\n" + text;
+  if (told > most) text += "  and " + std::to_string(told - most) + " more\n";
+  if (!old_loads_.empty()) text += "loads that had found an older value than there was:\n";
+  for (size_t n = old_loads_.size(); n-- > 0 && old_loads_.size() - n <= most;)
+    text +=
+        "  " + core_.describe_step(old_loads_[n].step) +
+        "\n    it waits for nothing: an acquire of system scope would, and so would a fence of system scope in front "
+        "of it\n";
+  return text;
+}
+
 std::string link_memory::overtakings() const {
   std::string text;
   for (const overtaking& one : link_.overtakings()) {
-    text +=
-        "  " + core_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
-        core_.describe_step(one.overtaker.step) + ": " +
-        (lanes_[one.overtaken.thread]->is_on_host()
-             ? settings_.host_relaxed_ordering
-                   ? "relaxed ordering is on for what the host posts (link.hostro)\n"
-                   : "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
-             : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
+    text += "  " + core_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
+            core_.describe_step(one.overtaker.step) + ": " +
+            (lanes_[one.overtaken.thread]->is_on_host()
+                 ? settings_.host_relaxed_ordering
+                       ? "relaxed ordering is on for what the host posts (link.hostro)\n"
+                       : std::string(one.overtaken.to_device ? "device memory is mapped write-combining (link.wc)"
+                                                             : "its memory is mapped write-combining") +
+                             ", and nothing empties the buffers in between: an sfence does\n"
+                 : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
   }
   return text;
 }

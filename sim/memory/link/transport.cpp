@@ -113,6 +113,7 @@ uint64_t transport::choose_value(thread_state& state, uint32_t thread, const pie
 uint64_t transport::load_from_host(thread_state& state, uint32_t thread, const access& what, const piece& bytes) {
   uint64_t value = 0;
   if (!what.on_device) {
+    if (what.combines) drain_buffers(state);
     read_own(thread, what, reinterpret_cast<std::byte*>(&value));
     return value;
   }
@@ -151,6 +152,7 @@ store_under_way transport::make_store(uint32_t thread, const access& what, const
   return {.where = bytes,
           .value = value,
           .to_device = what.on_device,
+          .combines = state.host && (what.combines || (what.on_device && settings_.write_combining)),
           .device = state.host ? what.device : state.device,
           .thread = thread,
           .number = ++numbers_,
@@ -186,7 +188,7 @@ void transport::store_wide(uint32_t thread, const access& what, uint64_t low, ui
       arrive(made);
     } else if (state.host) {
       ++under_way_;
-      post(made);
+      leave_processor(made);
     } else {
       add_request(devices_[made.device], made);
     }

@@ -27,6 +27,7 @@ struct store_under_way {
   piece where;
   uint64_t value = 0;
   bool to_device = false;  ///< where the memory is
+  bool combines = false;   ///< in a write-combining buffer, behind the store buffer of its host thread
   uint32_t device = 0;     ///< on whose link it is
   bool releases = false;   ///< a release store, or the first behind a fence: what is older should be there before
   uint32_t thread = 0;
@@ -41,6 +42,11 @@ struct store_under_way {
   uint64_t due_ns = 0;
   uint64_t step = 0;  ///< of the run, for reports
 };
+
+/// Where a store is that is not in memory.
+enum class whereabouts : uint8_t { device, posted, store_buffer, combining_buffer };
+/// A host thread's processor keeps it back.
+constexpr bool is_kept_back(whereabouts where) { return where >= whereabouts::store_buffer; }
 
 /// A store that came before an older one although a release or a fence stood between them.
 struct overtaking {
@@ -85,6 +91,7 @@ class transport {
     const void* address = nullptr;
     size_t size_bytes = 0;
     bool on_device = false;  ///< where the memory is
+    bool combines = false;   ///< the host maps it write-combining, whatever the settings say
     uint32_t device = 0;     ///< whose memory, or for a host thread whose link; a device thread has its own
     bool is_signal = false;  ///< an interrupt or doorbell: no read-modify-write to the link
     uint64_t step = 0;       ///< of the run, for reports
@@ -156,11 +163,17 @@ class transport {
   /// How long something takes that takes this long at least; 0 when latency is not simulated.
   uint64_t delay_of(uint32_t thread, uint32_t nominal_ns);
   bool empty() const { return under_way_ == 0; }
-  /// Calls it for each store that a host thread's processor keeps back.
+  /// Calls it for each store that is not in memory, and where it is.
   template <typename Each>
-  void each_kept_back(uint32_t thread, const Each& each) const {
-    for (const store_under_way& one : threads_[thread].buffer) each(one);
-    for (const store_under_way& one : threads_[thread].combining) each(one);
+  void each_under_way(const Each& each) const {
+    for (const device_side& device : devices_) {
+      for (const store_under_way& one : device.requests) each(one, whereabouts::device);
+      for (const store_under_way& one : device.posted) each(one, whereabouts::posted);
+    }
+    for (const thread_state& state : threads_) {
+      for (const store_under_way& one : state.buffer) each(one, whereabouts::store_buffer);
+      for (const store_under_way& one : state.combining) each(one, whereabouts::combining_buffer);
+    }
   }
 
   /// What the thread would read here if all that it (a device thread: its device) has stored had arrived.
@@ -248,7 +261,7 @@ class transport {
   void take_posted(device_side& device, size_t index = 0);
   void leave_buffer(thread_state& state);
   void leave_combining(thread_state& state, size_t first);
-  void post(store_under_way what);
+  void leave_processor(store_under_way what);
   void arrive(const store_under_way& what);
   template <typename Test>
   bool deliver_oldest(Test&& test);

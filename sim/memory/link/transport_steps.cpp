@@ -138,12 +138,7 @@ void transport::leave_buffer(thread_state& state) {
   store_under_way made = state.buffer.front();
   state.buffer.erase(state.buffer.begin());
   while (!state.combining.empty() && state.combining.front().fences < made.fences) leave_combining(state, 0);
-  if (made.to_device && !settings_.write_combining) return post(made);
-  if (!made.to_device) {
-    --under_way_;
-    if (made.releases && !state.combining.empty()) overtakings_.note(state.combining.front(), made);
-    return arrive(made);
-  }
+  if (!made.combines) return leave_processor(made);
   // The same bytes are written over in the buffer.
   for (store_under_way& older : state.combining) {
     if (older.where.address != made.where.address || older.where.size_bytes != made.where.size_bytes) continue;
@@ -164,16 +159,20 @@ void transport::leave_buffer(thread_state& state) {
 void transport::leave_combining(thread_state& state, size_t first) {
   const store_under_way chosen = state.combining[first];
   std::vector<store_under_way> stay;
-  for (store_under_way& made : state.combining) {
-    if (same_line(made, chosen))
-      post(made);
-    else
-      stay.push_back(made);
-  }
+  std::vector<store_under_way> leave;
+  for (const store_under_way& made : state.combining) (same_line(made, chosen) ? leave : stay).push_back(made);
   state.combining = std::move(stay);
+  for (const store_under_way& made : leave) leave_processor(made);
 }
 
-void transport::post(store_under_way what) {
+// It is in memory of its own side then, or posted.
+void transport::leave_processor(store_under_way what) {
+  if (!what.to_device) {
+    const std::vector<store_under_way>& kept = threads_[what.thread].combining;
+    if (what.releases && !kept.empty() && kept.front().number < what.number) overtakings_.note(kept.front(), what);
+    --under_way_;
+    return arrive(what);
+  }
   what.number = ++numbers_;
   std::vector<store_under_way>& posted = devices_[what.device].posted;
   what.due_ns = what.half < 0 ? posted.back().due_ns

@@ -25,7 +25,7 @@ bool timed_memory::is_across(const lane& self, const void* address) const {
   // Variables of the program, and the C++ heap, are the host's.
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   if (known == nullptr) return near_to != host;
-  if (known->kind == memory_kind::shared) return near_to != (costs_.shared_on_device ? 0 : host);
+  if (known->kind != memory_kind::device) return near_to != (costs_.shared_on_device ? 0 : host);
   if (near_to == host) return true;
   const device_set& devices = devices_;
   const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - known->base);

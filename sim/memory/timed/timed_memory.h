@@ -89,6 +89,7 @@ class timed_memory final : public late_memory, public load_times {
   }
   void take_notes(search_notes* into) override { inner_->take_notes(into); }
   std::string overtakings() const override { return inner_->overtakings(); }
+  std::string what_is_late() const override { return inner_->what_is_late(); }
 
  private:
   /// What the clock does not know of a lane.
