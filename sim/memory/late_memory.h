@@ -244,7 +244,7 @@ class late_memory {
 
   /// Which stores overtook which although a release stood between them, for reports; empty when none did.
   virtual std::string overtakings() const { return {}; }
-  /// Which stores have not arrived, and which loads have found older values than there were, with what would have waited; for reports.
+  /// Which loads have missed stores under way, or have found older values than there were, with what would have waited; for reports.
   virtual std::string what_is_late() const { return {}; }
 };
 

@@ -29,7 +29,7 @@ void link_memory::reset() {
   storing_.size_bytes = 0;
   seen_at_ = nullptr;
   hasty_.reset();
-  old_loads_.clear();
+  late_loads_.clear();
 }
 
 void link_memory::begins(lane& fresh, const lane* by) {

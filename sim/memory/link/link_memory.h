@@ -71,11 +71,15 @@ class link_memory final : public late_memory, private transport::surroundings {
     bool drawn = false;
   };
 
-  /// A load of a lane that has found an older value than there was, the last one of these bytes; in a run that is explained.
-  struct old_load {
+  /// A lane's last load of some bytes, where it has found an older value than there was, or has missed a store that was under way; in a run
+  /// that is explained.
+  struct late_load {
     const lane* by = nullptr;
     const void* address = nullptr;
     uint64_t step = 0;
+    bool found_old = false;
+    store_under_way missed;  ///< of no bytes: none
+    whereabouts where = whereabouts::device;
   };
   /// The lane is about to load, or has loaded, across the link.
   void begin_load() { found_old_ = false; }
@@ -132,7 +136,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   const void* seen_at_ = nullptr;
   std::vector<std::byte> scratch_;
   hasty_stores hasty_;  ///< in a search
-  std::vector<old_load> old_loads_;
+  std::vector<late_load> late_loads_;
   bool found_old_ = false;  ///< by the load that is performed
   search_notes* notes_ = nullptr;
 };

@@ -41,35 +41,52 @@ bool link_memory::tell(state_reader& to, const still_to_come& others) {
 
 void link_memory::end_load(const lane& self, const operation& how) {
   if (!core_.explains()) return;
-  std::erase_if(old_loads_, [&](const old_load& each) { return each.by == &self && each.address == how.address; });
-  if (found_old_) old_loads_.push_back({.by = &self, .address = how.address, .step = core_.history.this_step()});
+  std::erase_if(late_loads_, [&](const late_load& each) { return each.by == &self && each.address == how.address; });
+  late_load late = {.by = &self, .address = how.address, .step = core_.history.this_step(), .found_old = found_old_};
+  const piece bytes = {.address = static_cast<std::byte*>(const_cast<void*>(how.address)),
+                       .size_bytes = how.size_bytes};
+  link_.each_under_way([&](const store_under_way& made, whereabouts where) {
+    if (made.thread == self.id || !overlap(made.where, bytes)) return;
+    late.missed = made;
+    late.where = where;
+  });
+  if (late.found_old || late.missed.where.size_bytes != 0) late_loads_.push_back(late);
 }
+
+namespace {
+
+/// Where the store is, and what waits for it.
+const char* told(whereabouts where) {
+  switch (where) {
+    case whereabouts::device:
+      return "still in the device, which sends its stores in any order: a release or fence of system scope by its lane "
+             "would wait until it has arrived";
+    case whereabouts::store_buffer:
+      return "still in the store buffer of its thread: a fence of sequential consistency would empty that";
+    case whereabouts::combining_buffer:
+      return "still in a write-combining buffer of its thread: behind an sfence later stores would wait for it";
+    case whereabouts::posted:
+      break;
+  }
+  return "on the link, and not in the device's memory";
+}
+
+}  // namespace
 
 std::string link_memory::what_is_late() const {
   constexpr size_t most = 4;
-  std::string text;
-  size_t told = 0;
-  link_.each_under_way([&](const store_under_way& made, whereabouts where) {
-    if (++told > most) return;
-    text +=
-        "  " + core_.describe_step(made.step) + "\n    " +
-        (where == whereabouts::device
-             ? "still in the device, which sends its stores in any order: a release or fence of system scope by its "
-               "lane would wait until it has arrived\n"
-         : where == whereabouts::store_buffer
-             ? "still in the store buffer of its thread: a fence of sequential consistency would empty that\n"
-         : where == whereabouts::combining_buffer
-             ? "still in a write-combining buffer of its thread: behind an sfence later stores would wait for it\n"
-             : "posted on the link, and not in the device's memory\n");
-  });
-  if (!text.empty()) text = "stores that had not arrived:\n" + text;
-  if (told > most) text += "  and " + std::to_string(told - most) + " more\n";
-  if (!old_loads_.empty()) text += "loads that had found an older value than there was:\n";
-  for (size_t n = old_loads_.size(); n-- > 0 && old_loads_.size() - n <= most;)
-    text +=
-        "  " + core_.describe_step(old_loads_[n].step) +
-        "\n    it waits for nothing: an acquire of system scope would, and so would a fence of system scope in front "
-        "of it\n";
+  if (late_loads_.empty()) return {};
+  std::string text = "loads that came too early:\n";
+  for (size_t n = late_loads_.size(); n-- > 0 && late_loads_.size() - n <= most;) {
+    const late_load& each = late_loads_[n];
+    text += "  " + core_.describe_step(each.step) + "\n    ";
+    if (each.found_old)
+      text +=
+          "found an older value than there was, and waits for nothing: an acquire of system scope would, and so "
+          "would a fence of system scope in front of it\n";
+    else
+      text += "missed " + core_.describe_step(each.missed.step) + "\n    which was " + told(each.where) + "\n";
+  }
   return text;
 }
 
