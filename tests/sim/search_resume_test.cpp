@@ -111,8 +111,9 @@ TEST(SearchResume, OutcomesOfRandomProgramsAreTheSame) {
       ASSERT_EQ(cut.all.verdicts, all.verdicts) << "program " << seed;
     }
     for (const verdict one : all.verdicts) ++verdicts[one];
-    // No part goes again through what another one has: but for what each learns of spins, and what is noted anew.
-    ASSERT_LE(cut.all.search.runs, all.search.runs * 5 / 4 + 20) << "program " << seed;
+    // No part goes again through what another one has: but for what each learns of spins, and what is noted anew, which is a third in one of some
+    // hundred programs, and next to nothing in all together.
+    ASSERT_LE(cut.all.search.runs, all.search.runs * 2 + 20) << "program " << seed;
     parts += cut.parts;
     runs += all.search.runs;
     runs_in_parts += cut.all.search.runs;
@@ -121,6 +122,7 @@ TEST(SearchResume, OutcomesOfRandomProgramsAreTheSame) {
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + programs - 1),
               static_cast<unsigned long long>(compared), static_cast<unsigned long long>(parts),
               static_cast<unsigned long long>(runs), static_cast<unsigned long long>(runs_in_parts));
+  EXPECT_LE(runs_in_parts, runs + runs / 8);
   EXPECT_GE(compared, programs / 2);
   EXPECT_GE(parts, compared * 3);
   EXPECT_GE(verdicts[verdict::ok], programs / 4);
