@@ -86,7 +86,7 @@ inline hsa_status_t hsa_signal_create(hsa_signal_value_t first, uint32_t, const 
   if (signal == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   void* const memory = ::heddle::sim::runtime::allocate_unnamed(
       sizeof(amd_signal_t), ::heddle::compat::memory_place::host, "hsa_signal_create");
-  *signal = {reinterpret_cast<uint64_t>(new (memory) amd_signal_t{.kind = AMD_SIGNAL_KIND_USER, .value = first})};
+  *signal = {reinterpret_cast<uint64_t>(new (memory) amd_signal_t{AMD_SIGNAL_KIND_USER, first, 0, 0, 0, 0, 0, 0, {}})};
   return HSA_STATUS_SUCCESS;
 }
 inline hsa_status_t hsa_amd_signal_create(hsa_signal_value_t first, uint32_t count, const hsa_agent_t* consumers,
