@@ -62,12 +62,12 @@ struct section_table {
     Elf64_Shdr first = {};
     if (!take(bytes, head.e_shoff, first)) return false;
     const uint64_t count = head.e_shnum != 0 ? head.e_shnum : first.sh_size;
-    names_at = head.e_shstrndx != SHN_XINDEX ? head.e_shstrndx : first.sh_link;
-    if (names_at >= count) return false;
+    names_at_ = head.e_shstrndx != SHN_XINDEX ? head.e_shstrndx : first.sh_link;
+    if (names_at_ >= count) return false;
     sections.resize(count);
     for (uint64_t n = 0; n < count; ++n)
       if (!take(bytes, head.e_shoff + n * sizeof(Elf64_Shdr), sections[n])) return false;
-    const Elf64_Shdr& table = sections[names_at];
+    const Elf64_Shdr& table = sections[names_at_];
     if (table.sh_offset > bytes.size() || table.sh_size > bytes.size() - table.sh_offset) return false;
     names = bytes.substr(table.sh_offset, table.sh_size);
     return true;
@@ -113,8 +113,8 @@ struct section_table {
     sections.push_back(made);
   }
   void write_to(std::string& bytes) {
-    sections[names_at].sh_offset = bytes.size();
-    sections[names_at].sh_size = names.size();
+    sections[names_at_].sh_offset = bytes.size();
+    sections[names_at_].sh_size = names.size();
     bytes += names;
     bytes.append(-bytes.size() % alignof(Elf64_Shdr), '\0');
     head.e_shoff = bytes.size();
@@ -129,7 +129,7 @@ struct section_table {
   }
 
  private:
-  uint64_t names_at = 0;
+  uint64_t names_at_ = 0;
 };
 
 void rename_all(section_table& table, const section_names& names) {
@@ -219,7 +219,7 @@ std::string set_variables_apart(const std::string& object_file) {
   section_table table;
   if (!table.read(bytes)) return object_file + ": no object file of ELF with 64 bits; compile without -flto";
   rename_all(table, of_program);
-  if (!table.has(mark)) table.add(bytes, mark, 0, std::string_view("", 1));
+  if (!table.has(mark)) table.add(bytes, mark, 0, std::string_view("\0", 1));
   table.write_to(bytes);
   return write(object_file, bytes);
 }
