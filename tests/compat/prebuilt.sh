@@ -161,3 +161,8 @@ cp told said
 expect "frame_main +ok +ok +300" cat said
 expect "assertion at .*main" ./tests fuzz --schedules 300 -- adds_in_two_steps
 expect "^[^ ]*: proved .*args=adds: no run" ./tests verify --jobs 1 -- adds
+expect "^heddle: no command before --list; ./tests fuzz -- --list calls main\(\) with it, and HEDDLE_AS=itself ./tests --list does so once" ./tests --list
+
+# What CMake asks a compiler that links: in which folders the linker looks.
+echo 'int main() {}' >empty.cc
+expect "collect2.* -L[^ ]*/usr/lib" "$heddle" c++ -v empty.cc -o empty

@@ -77,8 +77,9 @@ std::string link_memory::what_is_late() const {
   constexpr size_t most = 4;
   if (late_loads_.empty()) return {};
   std::string text = "loads that came too early:\n";
-  for (size_t n = late_loads_.size(); n-- > 0 && late_loads_.size() - n <= most;) {
-    const late_load& each = late_loads_[n];
+  const size_t told_of = std::min(late_loads_.size(), most);
+  for (size_t n = 1; n <= told_of; ++n) {
+    const late_load& each = late_loads_[late_loads_.size() - n];
     text += "  " + core_.describe_step(each.step) + "\n    ";
     if (each.found_old)
       text +=

@@ -7,19 +7,15 @@
 #include <string_view>
 
 namespace heddle::tools {
-namespace {
-
-bool is_program() {
+bool is_one_main() {
   const std::vector<scenario>& all = scenarios();
   return all.size() == 1 &&
          std::ranges::any_of(all.front().parameters, [](const parameter& each) { return each.key == "args"; });
 }
 
-}  // namespace
-
 void take_call(std::vector<std::string>& words, invocation& into) {
   const char* const asked = std::getenv("HEDDLE_AS");
-  if (asked == nullptr || *asked == '\0' || !is_program()) return;
+  if (asked == nullptr || *asked == '\0' || !is_one_main()) return;
   if (!words.empty() &&
       (words.front() == "__complete" || std::ranges::find(command_names(), words.front()) != command_names().end()))
     return;

@@ -8,6 +8,9 @@
 
 namespace heddle::tools {
 
+/// Whether the program has one scenario, which is its main().
+bool is_one_main();
+
 /// Puts the command of the environment's HEDDLE_AS in front of the words, which are then the arguments of main(). Words that begin with a command
 /// stay, and so do those of a program that is several scenarios.
 void take_call(std::vector<std::string>& words, invocation& into);

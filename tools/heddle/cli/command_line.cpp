@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/cli/as_called.h>
 #include <heddle/tools/cli/as_settings.h>
@@ -300,7 +301,15 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     return read;
   }
   const std::vector<std::string>& known = command_names();
-  if (std::find(known.begin(), known.end(), into.command) == known.end()) {
+  const bool is_known = std::find(known.begin(), known.end(), into.command) != known.end();
+  if (!is_known && into.command.starts_with('-') && is_one_main()) {
+    const std::string program = shell_word(into.program);
+    const std::string word = shell_word(scheduler::printable(into.command.substr(0, 64)));
+    read.error = "no command before " + word + "; " + program + " fuzz -- " + word +
+                 " calls main() with it, and HEDDLE_AS=itself " + program + " " + word + " does so once, as a program";
+    return read;
+  }
+  if (!is_known) {
     read.error = unknown(into.command.starts_with('-') ? "option" : "command", into.command, known);
     if (!read.error.ends_with('?')) read.error += "; " + shell_word(into.program) + " help lists the commands";
     return read;
