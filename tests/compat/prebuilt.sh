@@ -166,3 +166,48 @@ expect "^heddle: no command before --list; ./tests fuzz -- --list calls main\(\)
 # What CMake asks a compiler that links: in which folders the linker looks.
 echo 'int main() {}' >empty.cc
 expect "collect2.* -L[^ ]*/usr/lib" "$heddle" c++ -v empty.cc -o empty
+
+# The archives of GoogleTest, as docs/existing-code.md has it.
+if [[ $(c++ -print-file-name=libgtest_main.a) != */* ]]; then
+  echo "GoogleTest's archives are left out: there is no libgtest_main.a; install libgtest-dev"
+  exit 0
+fi
+cat >queue_test.cpp <<'END'
+#include <gtest/gtest.h>
+#include <atomic>
+#include <thread>
+static int value;
+static std::atomic<bool> full{false};
+static void passes(std::memory_order order) {
+  std::thread other([order] {
+    value = 5;
+    full.store(true, order);
+  });
+  while (!full.load(std::memory_order_acquire)) std::this_thread::yield();
+  EXPECT_EQ(value, 5);
+  other.join();
+}
+TEST(Queue, Passes) { passes(std::memory_order_release); }
+TEST(Queue, PassesTooEarly) { passes(std::memory_order_relaxed); }
+END
+"$heddle" c++ -g queue_test.cpp -lgtest_main -lgtest -o queue_test
+expect "queue_test +ok +ok " ./queue_test fuzz -n 300 -- --gtest_filter=Queue.Passes
+expect "^queue_test: proved .*, without what libgtest_main.a and libgtest.a loads and stores" ./queue_test verify -- --gtest_filter=Queue.Passes
+expect "^queue_test: race at queue_test.cpp:12" ./queue_test fuzz -n 300 -- --gtest_filter=Queue.PassesTooEarly
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(queue CXX)
+set(CMAKE_CXX_STANDARD 20)
+enable_testing()
+find_package(GTest REQUIRED)
+include(GoogleTest)
+add_executable(tests_of_queue queue_test.cpp)
+target_link_libraries(tests_of_queue PRIVATE GTest::gtest_main)
+gtest_discover_tests(tests_of_queue)
+END
+"$heddle" build cmake -B build >told 2>&1 && "$heddle" build cmake --build build >told 2>&1 || { cat told && exit 1; }
+cd build
+HEDDLE_AS="fuzz -n 100" ctest >told 2>&1 || true
+cp told said
+expect "Queue.Passes \.+ +Passed" cat said
+expect "Queue.PassesTooEarly \.+\*\*\*Failed" cat said

@@ -9,9 +9,9 @@ set -euo pipefail
 # stand in the list below.
 blocks() {
   cd -- "$1"
-  # Begins of blocks that are run by what runs the tests (.ci/run, bench and hw included in ./run), by tests/ptx/nvcc.sh and
-  # tests/compat/compilers.sh, or cannot be run here.
-  local elsewhere='./run fuzz|./run build|./run hw|./run bench|heddle nvcc |make NVCC=|heddle build make|#!/bin/bash'
+  # Begins of blocks that are run by what runs the tests (.ci/run, bench and hw included in ./run), by tests/ptx/nvcc.sh,
+  # tests/compat/compilers.sh and tests/compat/prebuilt.sh, or cannot be run here.
+  local elsewhere='./run fuzz|./run build|./run hw|./run bench|heddle nvcc |make NVCC=|heddle build make|heddle c\+\+ -g queue_test|heddle build cmake|#!/bin/bash'
   local failures=0 page line tag first name
   while IFS=$'\t' read -r page line tag first; do
     name=${tag#* }
