@@ -143,7 +143,7 @@ prove() { # PROGRAM
   cp told said
   expect "^[^ ]*: assertion at .*main" cat said
 }
-"$heddle" c++ -std=c++17 -g -Iparts tests.cc -Lparts -lframe_main -lframe -o tests
+"$heddle" c++ -std=c++17 -g -Iparts tests.cc -Lparts -lframe_main -lframe parts/libframe_main.a -lframe -lframe_main -o tests
 prove ./tests
 expect "not seen: libframe_main.a and libframe.a" ./tests fuzz --schedules 20 -- adds
 "$heddle" c++ -std=c++17 -g -Iparts tests.cc parts/frame.o parts/frame_main.o -o tests
