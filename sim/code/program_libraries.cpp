@@ -128,8 +128,9 @@ struct libraries {
       if (of_program.contains(each.name) && !of_heddle.contains(each.name) && !is_needed_by_heddle(each.name) &&
           !is_in(each.code, allocates))
         all.push_back({each.name,
-                       each.name + " keeps what is not seen, for heddle has not compiled it: link it as an archive "
-                                   "that `heddle build` has made",
+                       each.name +
+                           " keeps what is not seen, for heddle has not compiled it: link its archive, at best one "
+                           "that `heddle build` has made",
                        each.code, variables_of(each)});
     }
   }
