@@ -223,9 +223,8 @@ void waits::look_at_unseen() {
     const lane& who = core_.threads.lanes[n];
     if (who.state == lane_state::waiting && who.private_state != nullptr && unseen_at_wait_[n] != now)
       core_.notes->untold =
-          "a loop may wait for what code stores that heddle has not compiled, which is not seen: `heddle build` "
-          "compiles "
-          "it";
+          "a loop may wait for what code stores that heddle has not compiled, which is not seen: compile it by `heddle "
+          "build`";
   }
 }
 

@@ -1,21 +1,11 @@
 #!/bin/bash
 # compilers.sh HEDDLE EXAMPLES FOLDER: `heddle c++`, `cc`, `hipcc` and `cuda` take a compiler's place in a Makefile, and what they link finds what it is to find.
 set -euo pipefail
+. "$(dirname "$0")/expect.sh"
 heddle=$1 examples=$2
 rm -rf "$3"
 mkdir -p "$3/parts"
 cd "$3"
-
-expect() { # TEXT COMMAND...
-  local text=$1
-  shift
-  "$@" >told 2>&1 || true
-  if ! grep -E -e "$text" told >/dev/null; then
-    echo "\"$text\" is not in what this says: $*"
-    cat told
-    exit 1
-  fi
-}
 
 # A library and a program in C++14, as a Makefile has them: what one file keeps by itself is the other's by -shared and -l.
 cat >parts/counter.h <<'END'

@@ -2,21 +2,12 @@
 # prebuilt.sh HEDDLE FOLDER: objects and archives that another compiler has made begin anew with each run, main() among them, and it is told that what they
 # load and store is not seen.
 set -euo pipefail
+. "$(dirname "$0")/expect.sh"
 heddle=$1
 rm -rf "$2"
 mkdir -p "$2/parts"
 cd "$2"
 
-expect() { # TEXT COMMAND...
-  local text=$1
-  shift
-  "$@" >told 2>&1 || true
-  if ! grep -E -e "$text" told >/dev/null; then
-    echo "\"$text\" is not in what this says: $*"
-    cat told
-    exit 1
-  fi
-}
 refuse() { # TEXT COMMAND...
   local text=$1
   shift
@@ -151,6 +142,14 @@ prove ./tests
 expect "not seen: frame.o and frame_main.o" ./tests fuzz --schedules 20 -- adds
 "$heddle" c++ -std=c++17 -g -Iparts tests.cc -Lparts -l:libthin.a -o tests
 prove ./tests
+
+# A main() of the program's own comes before one in an archive.
+cp tests.cc own.cc
+echo 'int main(int count, char** words) { return run_all(count > 1 ? words[1] : ""); }' >>own.cc
+"$heddle" c++ -std=c++17 -g -Iparts own.cc -Lparts -lframe_main -lframe -o own
+expect "1 scenario, all as expected" ./own fuzz --schedules 20 -- adds
+cp told said
+refuse "frame_main" cat said
 
 # What heddle has compiled itself is seen, and its main() may lie in an archive all the same.
 for each in frame frame_main; do "$heddle" c++ -std=c++17 -g -c parts/$each.cc -o parts/$each.seen.o; done
