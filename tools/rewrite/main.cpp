@@ -89,6 +89,8 @@ int link_by(std::vector<std::string> words) {
     if (!made.wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", made.wrong.c_str());
     if (!made.is_apart) continue;
     status = made.wrong.empty() ? run({"ranlib", copy}) : 1;
+    // The program has a main(), and the linker is to find the one of heddle alone.
+    if (status == 0) status = run({"objcopy", "--redefine-sym", "main=heddle_other_main", copy});
     words[n] = copy;
   }
   if (status == 0) status = run(words);
