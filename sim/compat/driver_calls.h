@@ -155,14 +155,18 @@ inline CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t byte
   heddle::compat::fill_in_stream(heddle::compat::memory_at(to), value, bytes, stream);
   return CUDA_SUCCESS;
 }
-/// Words of one byte throughout are filled; others are copied from the host.
+inline CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
+  heddle::compat::fill_words_in_stream(heddle::compat::memory_at(to), value, count, stream);
+  return CUDA_SUCCESS;
+}
+inline CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) {
+  const CUresult done = cuMemsetD16Async(to, value, count, nullptr);
+  heddle::compat::complete(heddle::compat::memory_at(to));
+  return done;
+}
 inline CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream) {
-  if (value == (value & 0xff) * 0x01010101U)
-    return cuMemsetD8Async(to, static_cast<unsigned char>(value), count * sizeof value, stream);
-  void* staged = nullptr;
-  heddle::compat::allocate(&staged, count * sizeof value, heddle::compat::memory_place::host, "cuMemsetD32");
-  for (size_t n = 0; n < count; ++n) static_cast<unsigned int*>(staged)[n] = value;
-  return cuMemcpyHtoDAsync(to, staged, count * sizeof value, stream);
+  heddle::compat::fill_words_in_stream(heddle::compat::memory_at(to), value, count, stream);
+  return CUDA_SUCCESS;
 }
 inline CUresult cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count) {
   const CUresult done = cuMemsetD32Async(to, value, count, nullptr);

@@ -60,6 +60,8 @@ const char heddle_waves_have_one_counter = 1;
 #include <heddle/sim/compat/runtime_api.h>
 #include <heddle/sim/compat/stream_words.h>
 
+#include <heddle/sim/compat/amdgcn_lanes.h>
+#include <heddle/sim/compat/hip_atomics.h>
 #include <heddle/sim/compat/hip_host.h>
 
 #define hipStreamPerThread (reinterpret_cast<hipStream_t>(uintptr_t{2}))
@@ -152,10 +154,6 @@ HEDDLE_COMPAT_INLINE int __builtin_amdgcn_readfirstlane(int value) {
 HEDDLE_COMPAT_INLINE int __builtin_amdgcn_readlane(int value, int lane) {
   return ::heddle::compat::shuffle(::heddle::sim::runtime::lane_mask(), value, static_cast<uint32_t>(lane));
 }
-HEDDLE_COMPAT_INLINE int __builtin_amdgcn_ds_bpermute(int byte, int value) {
-  return ::heddle::compat::shuffle(::heddle::sim::runtime::lane_mask(), value,
-                                   static_cast<uint32_t>(byte) / 4 % HEDDLE_COMPAT_WAVE_LANES);
-}
 HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_read_exec() { return ::heddle::sim::runtime::lane_mask(); }
 HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_ballot_w64(bool predicate) { return __ballot(predicate ? 1 : 0); }
 HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_ballot_w32(bool predicate) {
@@ -233,6 +231,8 @@ HEDDLE_AMDGCN_INDEX(x)
 HEDDLE_AMDGCN_INDEX(y)
 HEDDLE_AMDGCN_INDEX(z)
 #undef HEDDLE_AMDGCN_INDEX
+
+#include <heddle/sim/compat/ockl.h>
 
 #define hipThreadIdx_x (threadIdx.x)
 #define hipThreadIdx_y (threadIdx.y)

@@ -16,6 +16,36 @@ inline hipError_t hipDeviceGet(hipDevice_t* device, int number) {
   return hipSuccess;
 }
 
+// -- contexts: each device has one, its primary one, which becomes the thread's current. (HIP, "Context Management", which is deprecated there.)
+
+using hipCtx_t = struct ihipCtx_t*;
+namespace heddle::compat {
+inline hipCtx_t hip_context(uint32_t device) { return reinterpret_cast<hipCtx_t>(uintptr_t{device} + 1); }
+}  // namespace heddle::compat
+inline hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t device) {
+  if (!heddle::compat::has_device(device)) return hipErrorInvalidDevice;
+  *context = heddle::compat::hip_context(static_cast<uint32_t>(device));
+  return hipSuccess;
+}
+inline hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) {
+  return heddle::compat::has_device(device) ? hipSuccess : hipErrorInvalidDevice;
+}
+inline hipError_t hipCtxSetCurrent(hipCtx_t context) {
+  const auto number = static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
+  return hipSetDevice(number) == hipSuccess ? hipSuccess : hipErrorInvalidValue;
+}
+inline hipError_t hipCtxCreate(hipCtx_t* context, unsigned int, hipDevice_t device) {
+  const hipError_t made = hipDevicePrimaryCtxRetain(context, device);
+  return made == hipSuccess ? hipCtxSetCurrent(*context) : made;
+}
+inline hipError_t hipCtxDestroy(hipCtx_t context) { return context == nullptr ? hipErrorInvalidValue : hipSuccess; }
+inline hipError_t hipCtxGetCurrent(hipCtx_t* context) {
+  *context = heddle::compat::hip_context(heddle::sim::runtime::current_device());
+  return hipSuccess;
+}
+inline hipError_t hipCtxGetDevice(hipDevice_t* device) { return hipGetDevice(device); }
+inline hipError_t hipCtxSynchronize() { return hipDeviceSynchronize(); }
+
 inline constexpr unsigned int hipDeviceScheduleAuto = 0;
 inline constexpr unsigned int hipDeviceScheduleSpin = 1;
 inline constexpr unsigned int hipDeviceScheduleYield = 2;
@@ -112,6 +142,32 @@ inline hipError_t hipMemcpyWithStream(void* to, const void* from, size_t bytes, 
                                       hipStream_t stream) {
   const hipError_t said = hipMemcpyAsync(to, from, bytes, which, stream);
   return said == hipSuccess ? hipStreamSynchronize(stream) : said;
+}
+
+inline hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count, hipStream_t stream = nullptr) {
+  return hipMemsetAsync(to, value, count, stream);
+}
+inline hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count,
+                                    hipStream_t stream = nullptr) {
+  heddle::compat::fill_words_in_stream(to, value, count, stream);
+  return hipSuccess;
+}
+inline hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStream_t stream = nullptr) {
+  heddle::compat::fill_words_in_stream(to, static_cast<unsigned int>(value), count, stream);
+  return hipSuccess;
+}
+inline hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, size_t count) {
+  return hipMemset(to, value, count);
+}
+inline hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, size_t count) {
+  const hipError_t done = hipMemsetD16Async(to, value, count);
+  heddle::compat::complete(to);
+  return done;
+}
+inline hipError_t hipMemsetD32(hipDeviceptr_t to, int value, size_t count) {
+  const hipError_t done = hipMemsetD32Async(to, value, count);
+  heddle::compat::complete(to);
+  return done;
 }
 
 // -- events, whose records release to the system whether or not they are asked to

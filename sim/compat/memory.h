@@ -56,6 +56,19 @@ inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream
   launch_body(sim::runtime::stream_fill(to, value, bytes), one_lane(stream, "memset"));
 }
 
+/// The same with words of 2 or 4 bytes.
+template <typename Word>
+void fill_words_in_stream(void* to, Word value, size_t count, const void* stream) {
+  Word of_one_byte = 0;
+  __builtin_memset(&of_one_byte, static_cast<int>(value & 0xff), sizeof value);
+  if (of_one_byte == value) return fill_in_stream(to, static_cast<int>(value & 0xff), count * sizeof value, stream);
+  launch_body(
+      [=] {
+        for (size_t n = 0; n < count; ++n) static_cast<Word*>(to)[n] = value;
+      },
+      one_lane(stream, "memset"));
+}
+
 /// Behind a call that has given the default stream a copy or a fill, and may return: not where the memory says otherwise. (CUDA Driver API,
 /// "cuPointerSetAttribute".)
 inline void complete(const void* to, const void* from = nullptr) {

@@ -382,6 +382,141 @@ TEST(hip, has_groups_of_up_to_64_lanes) {
   EXPECT_TRUE(always(verdict::ok, machine({"convergence=lockstep"}).run_many(run, 5)));
 }
 
+/// A wave's sum as libraries make it for gfx9: in rows, then over the rows.
+__device__ int sum_by_dpp(int value) {
+  constexpr int row_shr_1 = 0x111, row_shr_2 = 0x112, row_shr_4 = 0x114, row_shr_8 = 0x118;
+  constexpr int row_bcast_15 = 0x142, row_bcast_31 = 0x143;
+  value += __builtin_amdgcn_update_dpp(0, value, row_shr_1, 0xf, 0xf, false);
+  value += __builtin_amdgcn_update_dpp(0, value, row_shr_2, 0xf, 0xf, false);
+  value += __builtin_amdgcn_update_dpp(0, value, row_shr_4, 0xf, 0xf, false);
+  value += __builtin_amdgcn_update_dpp(0, value, row_shr_8, 0xf, 0xf, false);
+  value += __builtin_amdgcn_update_dpp(0, value, row_bcast_15, 0xa, 0xf, false);
+  value += __builtin_amdgcn_update_dpp(0, value, row_bcast_31, 0xc, 0xf, false);
+  return value;
+}
+
+__global__ void hand_each_other() {
+  const int lane = static_cast<int>(threadIdx.x);
+  const int row = lane / 16 * 16;
+  const auto moved = [&](int control) { return __builtin_amdgcn_update_dpp(-1, lane, control, 0xf, 0xf, false); };
+  SIM_CHECK(sum_by_dpp(lane) == lane * (lane + 1) / 2);
+  SIM_CHECK(moved(0x1b) == (lane ^ 3));                                      // quad_perm:[3,2,1,0]
+  SIM_CHECK(moved(0x101) == (lane % 16 == 15 ? -1 : lane + 1));              // row_shl:1
+  SIM_CHECK(moved(0x11f) == (lane % 16 == 15 ? row : -1));                   // row_shr:15
+  SIM_CHECK(moved(0x121) == row + (lane + 15) % 16);                         // row_ror:1
+  SIM_CHECK(moved(0x130) == (lane == 63 ? -1 : lane + 1));                   // wave_shl:1
+  SIM_CHECK(moved(0x134) == (lane + 1) % 64);                                // wave_rol:1
+  SIM_CHECK(moved(0x138) == lane - 1);                                       // wave_shr:1
+  SIM_CHECK(moved(0x13c) == (lane + 63) % 64);                               // wave_ror:1
+  SIM_CHECK(moved(0x140) == row + 15 - lane % 16);                           // row_mirror
+  SIM_CHECK(moved(0x141) == lane - lane % 8 + 7 - lane % 8);                 // row_half_mirror
+  SIM_CHECK(moved(0x142) == (row == 0 ? -1 : row - 1));                      // row_bcast:15
+  SIM_CHECK(moved(0x143) == (lane < 32 ? -1 : 31));                          // row_bcast:31
+  SIM_CHECK(moved(0x153) == row + 3);                                        // row_newbcast:3
+  SIM_CHECK(moved(0x165) == (lane ^ 5));                                     // row_xmask:5
+  SIM_CHECK(__builtin_amdgcn_update_dpp(9, lane, 0x138, 0x2, 0x5, false) ==  // one row, two banks of it
+            (row == 16 && lane / 4 % 2 == 0 ? lane - 1 : 9));
+  SIM_CHECK(__builtin_amdgcn_mov_dpp(lane, 0x111, 0xf, 0xf, true) == (lane % 16 == 0 ? 0 : lane - 1));
+  SIM_CHECK(__builtin_amdgcn_mov_dpp8(lane, 0xfac688U) == lane);
+  SIM_CHECK(__builtin_amdgcn_ds_bpermute(4 * (63 - lane), lane) == 63 - lane);
+  SIM_CHECK(__builtin_amdgcn_ds_permute(4 * (63 - lane), lane) == 63 - lane);
+  SIM_CHECK(__builtin_amdgcn_ds_permute(4 * (lane / 2), lane + 100) == (lane < 32 ? 2 * lane + 101 : 0));
+  SIM_CHECK(__builtin_amdgcn_ds_swizzle(lane, 0x041f) == (lane ^ 1));          // and 31, or 0, xor 1
+  SIM_CHECK(__builtin_amdgcn_ds_swizzle(lane, 0x0060) == lane / 32 * 32 + 3);  // and 0, or 3: one lane's for all
+  SIM_CHECK(__builtin_amdgcn_ds_swizzle(lane, 0x8000 | 0x1b) == (lane ^ 3));
+  SIM_CHECK(__builtin_amdgcn_writelane(7, 5, 1) == (lane == 5 ? 7 : 1));
+  SIM_CHECK(__builtin_amdgcn_permlane16(0, static_cast<unsigned>(lane), 0x76543210U, 0xfedcba98U, false, false) ==
+            static_cast<unsigned>(lane));
+  SIM_CHECK(__builtin_amdgcn_permlanex16(0, static_cast<unsigned>(lane), 0, 0, false, false) ==
+            static_cast<unsigned>(row ^ 16));
+  SIM_CHECK(__ockl_lane_u32() == threadIdx.x && __ockl_activelane_u32() == threadIdx.x);
+  SIM_CHECK(__ockl_get_local_id(0) == threadIdx.x && __ockl_get_global_size(0) == 64 && __ockl_get_num_groups(1) == 1);
+  // Of lanes that do not stand here nothing comes.
+  if (lane % 2 != 0) {
+    SIM_CHECK(__builtin_amdgcn_update_dpp(-5, lane, 0x111, 0xf, 0xf, false) == -5);
+    SIM_CHECK(__builtin_amdgcn_update_dpp(-5, lane, 0x112, 0xf, 0xf, true) == (lane % 16 < 2 ? 0 : lane - 2));
+    SIM_CHECK(__builtin_amdgcn_ds_bpermute(0, lane) == 0);
+    SIM_CHECK(__builtin_amdgcn_ds_permute(4 * (lane - 1), lane) == 0);
+    SIM_CHECK(__ockl_activelane_u32() == threadIdx.x / 2);
+  }
+}
+
+__global__ void reads_with(int control) { (void)__builtin_amdgcn_update_dpp(0, 1, control, 0xf, 0xf, false); }
+
+TEST(hip, hands_values_from_lane_to_lane_as_a_gpu_of_amd_does) {
+  const auto with = [](int control) {
+    return [=] {
+      hand_each_other<<<1, 64>>>();
+      if (control != 0) reads_with<<<1, 64>>>(control);
+      SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    };
+  };
+  machine lockstep({"convergence=lockstep"});
+  EXPECT_TRUE(always(verdict::ok, lockstep.run_many(with(0), 5)));
+  EXPECT_TRUE(always(verdict::unsupported, lockstep.run_many(with(0x144), 5)));
+}
+
+__global__ void adds_up(float* single, double* exact, double* largest) {
+  const auto mine = static_cast<float>(threadIdx.x);
+  unsafeAtomicAdd(single, mine);
+  safeAtomicAdd(exact, mine);
+  unsafeAtomicMax(largest, mine);
+  atomicMin(single + 1, -mine);
+  atomicSub(exact + 1, 1.0);
+}
+
+TEST(hip, has_atomics_of_real_numbers) {
+  const auto run = [] {
+    auto* const single = on_device<float>(2);
+    auto* const exact = on_device<double>(3);
+    adds_up<<<1, 64>>>(single, exact, exact + 2);
+    SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    SIM_CHECK(single[0] == 2016.0f && exact[0] == 2016.0 && exact[2] == 63.0);
+    SIM_CHECK(single[1] == -63.0f && exact[1] == -64.0);
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run, 5)));
+}
+
+TEST(hip, fills_memory_with_words_and_has_a_context_for_each_device) {
+  const auto run = [] {
+    auto* const words = on_device<unsigned>(4);
+    hipCtx_t made = nullptr;
+    hipCtx_t current = nullptr;
+    hipDevice_t device = 7;
+    SIM_CHECK(hipCtxCreate(&made, 0, 1) == hipErrorInvalidDevice && hipCtxCreate(&made, 0, 0) == hipSuccess);
+    SIM_CHECK(hipCtxGetCurrent(&current) == hipSuccess && current == made);
+    SIM_CHECK(hipCtxSetCurrent(nullptr) == hipErrorInvalidValue && hipCtxSetCurrent(made) == hipSuccess);
+    SIM_CHECK(hipCtxGetDevice(&device) == hipSuccess && device == 0);
+    SIM_CHECK(hipMemsetD32(words, 0x12345678, 4) == hipSuccess);
+    SIM_CHECK(hipMemsetD16Async(words + 1, 0xabcd, 3) == hipSuccess && hipMemsetD8(words + 3, 9, 1) == hipSuccess);
+    SIM_CHECK(hipCtxSynchronize() == hipSuccess);
+    SIM_CHECK(words[0] == 0x12345678 && words[1] == 0xabcdabcd && words[2] == 0x1234abcd && words[3] == 0x12345609);
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run, 5)));
+}
+
+__global__ void rings(hsa_signal_t bell, int* data, int order) {
+  *data = 7;
+  __ockl_hsa_signal_add(bell, 1, order);
+}
+
+TEST(hip, has_signals_of_the_device_library_whose_orders_count) {
+  const auto with = [](int order) {
+    return [=] {
+      int* data = nullptr;
+      SIM_CHECK(hipHostMalloc(&data, 4) == hipSuccess);
+      hsa_signal_t bell;
+      SIM_CHECK(hsa_signal_create(0, 0, nullptr, &bell) == HSA_STATUS_SUCCESS);
+      rings<<<1, 1>>>(bell, data, order);
+      hsa_signal_wait_scacquire(bell, HSA_SIGNAL_CONDITION_EQ, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+      SIM_CHECK(*data == 7);
+      SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(__ATOMIC_RELEASE), 20)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(with(__ATOMIC_RELAXED), 20)));
+}
+
 TEST(hip, has_words_of_bits) {
   static_assert(__bitextract_u32(0xabcd'1234U, 8, 4) == 2 && __bitextract_u32(~0U, 31, 4) == 1);
   static_assert(__bitextract_u32(~0U, 3, 0) == 0 && __bitextract_u64(uint64_t{0x5a} << 50, 50, 8) == 0x5a);
