@@ -31,6 +31,7 @@ lane& thread_table::new_lane(wave& of, uint32_t index) {
   fresh.registrations.clear();
   fresh.proof.forget();
   scheduler::append(of.lanes, &fresh);
+  if (of.host && !of.copies) scheduler::append(live_hosts, &fresh);
   ++live_lanes;
   return fresh;
 }
@@ -140,6 +141,8 @@ void thread_table::check_invariants() const {
     if (each.begun && !ended) check_stack(each);
   }
   must_hold(live == live_lanes, "threads: live lanes are counted");
+  for (const lane* each : live_hosts)
+    must_hold(each->of->host && !each->of->copies, "threads: live hosts are of the host, and no copies");
   for (size_t n = 0; n < waves_used; ++n) {
     must_hold(waves[n].id == n, "wave: its id is its place");
     check_wave(waves[n]);

@@ -44,19 +44,23 @@ class stack_pool {
 };
 
 struct thread_table {
+  thread_table() { live_hosts.reserve(64); }
+
   reused_list<lane> lanes;  ///< [0, lanes_used) belong to this run
   reused_list<wave> waves;  ///< [0, waves_used) belong to this run
   size_t lanes_used = 0;
   size_t waves_used = 0;
   size_t live_lanes = 0;
-  size_t kernels_under_way = 0;  ///< launched, and their queue has not ended
-  uint32_t hosts_spawned = 0;    ///< without the main thread
+  size_t kernels_under_way = 0;   ///< launched, and their queue has not ended
+  uint32_t hosts_spawned = 0;     ///< without the main thread
+  std::vector<lane*> live_hosts;  ///< of host threads, and of the driver; not of copies
   stack_pool device_stacks;
   stack_pool host_stacks;
 
   [[gnu::hot]] void reset() {
     lanes_used = waves_used = live_lanes = kernels_under_way = 0;
     hosts_spawned = 0;
+    live_hosts.clear();
     device_stacks.reset();
     host_stacks.reset();
   }

@@ -7,7 +7,6 @@
 #include <cstring>
 
 namespace heddle::sim {
-
 using scheduler::verdict;
 
 launches::launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting)
@@ -280,6 +279,7 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
         if (runs.early_behind != launched_kernel::none && early_.has_let(runs.early_behind))
           early_.for_each_before(runs.early_behind,
                                  [&](uint32_t earlier) { core_.late->acquire_object(fresh, object_of_end(earlier)); });
+        core_.late->has_begun(fresh);
       }
     }
     if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);
@@ -296,8 +296,10 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
 void launches::acquire_kernels(lane& self, uint32_t device) {
   early_.seen().see_all(device);
   if (core_.late == nullptr) return;
-  for (uint32_t n = 0; n < kernels_launched_; ++n)
+  uint32_t n = seen_idle_.by == self.id && seen_idle_.device == device ? seen_idle_.launches : 0;
+  for (; n < kernels_launched_; ++n)
     if (launch_devices_[n] == device) core_.late->acquire_object(self, object_of_end(n));
+  seen_idle_ = {.by = self.id, .device = device, .launches = n};
 }
 
 bool launches::visit_state(state_reader& to) const {

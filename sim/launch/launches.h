@@ -41,6 +41,7 @@ class launches {
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = named_launches_ = 0;
+    seen_idle_ = {};
     functions_.forget();
     bulk_.reset();
     evictions_.reset();
@@ -191,6 +192,12 @@ class launches {
   std::vector<event_state> events_;
   bool streams_used_ = false;     ///< in this run
   uint64_t kernels_running_ = 0;  ///< on all devices
+  /// The lane that has acquired the ends of so many launches last, all there were: it need not do so again.
+  struct {
+    uint32_t by = ~uint32_t{0};
+    uint32_t device = 0;
+    uint32_t launches = 0;
+  } seen_idle_;
   uint32_t kernels_launched_ = 0;
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;

@@ -148,6 +148,10 @@ class late_memory {
   virtual void reset() = 0;
   /// A lane that has not run yet; `by` has launched or spawned it, null for the main thread.
   virtual void begins(lane& fresh, const lane* by) = 0;
+  /// The lane has acquired all that it begins with, and has done nothing yet.
+  virtual void has_begun(const lane& /*fresh*/) {}
+  /// The lane has ended, and has released what it did.
+  virtual void has_ended(const lane& /*last*/) {}
 
   /// Called in each turn, before the lane performs its pending operation: what is under way may arrive now.
   virtual void let_arrive(lane& self) = 0;

@@ -46,12 +46,14 @@ class atomic_accesses {
     others_.clear();
     other_of_.clear();
   }
-  [[gnu::always_inline]] void add(const access_record& now) {
+  /// What its slot has of an epoch before `first_epoch` is of an earlier lane.
+  [[gnu::always_inline]] void add(const access_record& now, uint32_t first_epoch) {
     if (by_lane_.size() <= now.lane) [[unlikely]]
       widen(now.lane);
     access_record& latest = by_lane_[now.lane];
-    if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) [[unlikely]]
-      keep_other_shape(latest, now);
+    if (latest.epoch != 0 &&
+        (latest.mask != now.mask || latest.reach != now.reach || !stands_for(now, latest, first_epoch))) [[unlikely]]
+      keep_other_shape(latest, now, first_epoch);
     latest = now;
   }
   /// The same as add() of the lane's latest access made again at another time; false, and nothing done, where it has another shape.
@@ -71,12 +73,17 @@ class atomic_accesses {
   }
 
  private:
+  // A later access of one shape stands for an earlier one, but where their lanes are of two blocks and the scope reaches one of these.
+  static bool stands_for(const access_record& later, const access_record& earlier, uint32_t first_epoch) {
+    return earlier.epoch >= first_epoch || later.reach >= same_device;
+  }
   // Lanes that scan words of 4 bytes come here with each access: two lie in a granule.
-  [[gnu::noinline]] void keep_other_shape(const access_record& latest, const access_record& now) {
+  [[gnu::noinline]] void keep_other_shape(const access_record& latest, const access_record& now, uint32_t first_epoch) {
     while (other_of_.size() <= latest.lane) scheduler::append(other_of_, none);
     uint32_t& at = other_of_[latest.lane];
-    const auto is_of = [](const access_record& one, const access_record& shape) {
-      return one.lane == shape.lane && one.mask == shape.mask && one.reach == shape.reach;
+    const auto is_of = [&](const access_record& one, const access_record& shape) {
+      return one.lane == shape.lane && one.mask == shape.mask && one.reach == shape.reach &&
+             stands_for(shape, one, first_epoch);
     };
     // An earlier one of the shape of `now` is not needed any more.
     const auto may_go = [&](const access_record& one) { return is_of(one, now) || is_of(one, latest); };

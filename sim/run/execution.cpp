@@ -175,6 +175,7 @@ void execution::lane_ended(lane& self) {
   if (of.bulk && core_.late != nullptr) core_.late->release_object(self, &of.ended);
   if (!of.host && core_.late != nullptr && of.runs->cluster_blocks > 1) [[unlikely]]
     core_.late->release_object(self, object_of_block_end(of.kernel, of.block));
+  if (core_.late != nullptr) core_.late->has_ended(self);
   core_.disable(self);
   self.state = lane_state::ended;
   if (core_.observers.recorder) [[unlikely]]
@@ -182,6 +183,7 @@ void execution::lane_ended(lane& self) {
   of.ended_mask |= lane_bit(self);
   --of.live_lanes;
   --core_.threads.live_lanes;
+  if (of.host && !of.copies) std::erase(core_.threads.live_hosts, &self);
   if (!of.collectives.empty()) collectives_.leave(self);
   if (!of.host) {
     collectives_.leave_barrier(of);

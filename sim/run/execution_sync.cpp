@@ -234,6 +234,7 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
 
 void execution::begin_copy(lane& engine, const operation& how) {
   wait_for_launches(engine, engine.of->after, how);
+  if (core_.late != nullptr) core_.late->has_begun(engine);
   function_turns& turns = launches_.functions();
   if (!turns.in_one_thread()) return;
   if (static_cast<const stream_copy*>(engine.body)->function == nullptr) {

@@ -3,15 +3,15 @@
 
 #include <heddle/sim/runtime/entry.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace heddle::sim::runtime {
 
 inline bool any_other_host(const lane& self) {
-  const run_core& core = execution::instance->core();
-  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
-    const lane& each = core.threads.lanes[n];
-    if (&each != &self && each.of->host && !each.of->copies && each.state != lane_state::ended) return true;
-  }
-  return false;
+  const std::vector<lane*>& live = execution::instance->core().threads.live_hosts;
+  return std::any_of(live.begin(), live.end(),
+                     [&](const lane* each) { return each != &self && each->state != lane_state::ended; });
 }
 
 /// What work there is, other host threads may look at or change first: only then that is a step.

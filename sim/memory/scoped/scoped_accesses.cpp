@@ -87,7 +87,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (read != nullptr) learning_.has_read(made, *read, known);
   if (core_.explains()) tell_found(self, at, read, is_newest);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
-  if (is_acquire) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
+  if (is_acquire) learning_.acquire_pending(mine, reach_of(mine, how), &at);
   if (is_newest) {
     if (read == nullptr) {
       settled.begin(at.in->serial);
@@ -152,7 +152,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   const auto has_read = [&](const access& by) {
     if (read != nullptr) learning_.has_read(by, *read, known);
     if (core_.explains()) tell_found(self, at, read, is_newest);
-    if (acquires(by.how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
+    if (acquires(by.how.order)) learning_.acquire_pending(mine, reach_of(mine, how), &at);
   };
   if (!next.unless_written || writes()) {
     has_read(made);
@@ -188,7 +188,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
       if (core_.explains()) tell_found(self, at, read, found.newest());
       if (read != nullptr) learning_.has_read(made, *read, found.known());
       // A strong one may be assumed to acquire.
-      if (acquires(how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
+      if (acquires(how.order)) learning_.acquire_pending(mine, reach_of(mine, how), &at);
       if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
     });
   } else {
@@ -204,8 +204,8 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
 // Where the lane knows all that was stored to a row, there is nothing to choose and nothing to learn.
 template <typename ByGranule>
 void scoped_memory::load_rows(lane& self, lane_facts& mine, const operation& how, const ByGranule& by_granule) {
-  const auto comes_behind = [&](const scoped::row_access& one) { return one.loads || follows_row(self, mine, one); };
-  const auto comes_after = [&](const scoped::row_access& one) { return scoped::comes_after(self, mine, one.access); };
+  const auto comes_behind = [&](const scoped::row_access& one) { return one.loads || follows_row(mine, one); };
+  const auto comes_after = [&](const scoped::row_access& one) { return scoped::comes_after(mine, one.access); };
   const auto load = [&](std::byte* at, size_t granules) {
     if (granules * granule_bytes < scoped::locations::least_row_bytes ||
         !locations_.takes_row(at, granules, comes_behind))
@@ -213,7 +213,7 @@ void scoped_memory::load_rows(lane& self, lane_facts& mine, const operation& how
     uint64_t step = 0;
     locations_.each_row_stored(at, granules, [&](message& one) {
       step = one.step;
-      one.host_saw = one.host_saw || (mine.tso && one.writer != self.id);
+      one.host_saw = one.host_saw || (mine.tso && !mine.has_done(one.writer, one.epoch));
     });
     if (core_.explains()) core_.found(self, step, true, step);
     const part whole{.mask = 0xff};

@@ -153,8 +153,7 @@ class scoped_memory::apart_form : common_knowledge {
         into_.add_fact(name_of({kind::before, address, byte, in.base >> (8 * byte) & 0xff}), false);
   }
   bool knows_store(const knower& by, const message& one) const {
-    if (by.lane != no_lane && of_.known_.knows_by_causality(of_.core_.threads.lanes[by.lane], of_.known_[by.lane], one))
-      return true;
+    if (by.lane != no_lane && of_.known_.knows_by_causality(of_.known_[by.lane], one)) return true;
     return by.knows(*by.seen, one.writer, one.epoch) ||
            std::any_of(one.observers.begin(), one.observers.end(),
                        [&](const observer& each) { return by.knows(*by.seen, each.lane, each.epoch); });
@@ -199,7 +198,7 @@ class scoped_memory::apart_form : common_knowledge {
 };
 
 bool scoped_memory::tell_apart(state_reader& to, const still_to_come& others, known_facts& known) {
-  return apart_form(*this, others, known).tell(to);
+  return !known_.shares_slots() && apart_form(*this, others, known).tell(to);
 }
 
 }  // namespace heddle::sim

@@ -18,7 +18,7 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
   // Mostly the store before is of the same bytes, and the lane knows it: it is the only other one that can be read.
   if (newest > 0) {
     const message& one = *in.order[static_cast<size_t>(newest - 1)];
-    if ((mask & ~(one.mask & one.readable)) == 0 && known_.knows(self, mine, one)) {
+    if ((mask & ~(one.mask & one.readable)) == 0 && known_.knows(mine, one)) {
       // Lanes that load one location in one step find one value there, where none of them knows more.
       const auto kind = scheduler::choice_kind::visible;
       const bool together = core_.issues.under_way();
@@ -37,7 +37,7 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
     if ((one.mask & mask) == 0) continue;
     const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, known, mask);
     if (may_be_read) cuts.add(known);
-    if (known_.knows(self, mine, one)) break;
+    if (known_.knows(mine, one)) break;
   }
   if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, false);
@@ -69,7 +69,7 @@ visible value_choice::choose_among_racing(const access& made, int newest, bool n
         break;
       }
     }
-    if (!(n == newest ? newest_is_known : known_.knows(self, mine, one))) continue;
+    if (!(n == newest ? newest_is_known : known_.knows(mine, one))) continue;
     down_to_base = false;
     last_known = n;
     if (modifies || one.unordered.empty()) break;

@@ -45,13 +45,13 @@ class value_choice {
       if constexpr (Remembers) {
         settled_store& settled = at.place->settled;
         const bool settled_now = settled.serial == one.serial && settled.known;
-        known = settled_now || known_.knows(self, mine, one);
+        known = settled_now || known_.knows(mine, one);
         if (known && !settled_now && !in.races(one)) {
           if (settled.serial != one.serial) settled.begin(one.serial);
           settled.known = true;
         }
       } else {
-        known = known_.knows(self, mine, one);
+        known = known_.knows(mine, one);
       }
       if (known && !in.races(one)) return visible::newest_at(n, true);
       if (modifies && known_.morally_strong(mine, plain, reach_of(mine, how), mask, one, false))

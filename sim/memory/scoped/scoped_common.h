@@ -137,7 +137,7 @@ class scoped_memory::common_knowledge {
   void tell_known_ends(state_reader& to) const {
     for (size_t n = 0; n < of_.known_.count(); ++n) {
       if (of_.core_.threads.lanes[n].state != lane_state::ended) continue;
-      for (const uint32_t lane : lanes_) to.fact(of_.knows_end_of(of_.known_[lane], n) ? 1 : 0);
+      for (const uint32_t lane : lanes_) to.fact(of_.known_.knows_end_of(of_.known_[lane], n) ? 1 : 0);
     }
   }
 

@@ -18,7 +18,7 @@ void copies_under_way::for_each_line(const void* address, size_t size_bytes, Eac
 
 void copies_under_way::begin(const lane& self, const lane_facts& mine, const async_copy& what) {
   const auto add = [&](const void* address, size_t size_bytes, bool writes) {
-    const access_record issued{.lane = self.id,
+    const access_record issued{.lane = mine.slot,
                                .epoch = mine.epoch,
                                .step = core_.history.this_step(),
                                .plain = true,
@@ -40,7 +40,8 @@ void copies_under_way::drop(const lane& self, const async_copy& what, const void
     if (at == lines_.end()) return;
     std::vector<use>& uses = at->second;
     const auto found = std::find_if(uses.begin(), uses.end(), [&](const use& one) {
-      return one.issued.lane == self.id && one.writes == writes && one.to == what.to && one.from == what.from;
+      return facts(self).has_done(one.issued.lane, one.issued.epoch) && one.writes == writes && one.to == what.to &&
+             one.from == what.from;
     });
     if (found == uses.end()) return;
     uses.erase(found);
@@ -55,9 +56,10 @@ void copies_under_way::end(const lane& self, const async_copy& what) {
 
 // A copy that its lane has never waited for goes no further than the lane's kernel.
 bool copies_under_way::has_come_to_its_end(const lane& self, const use& one) const {
-  const lane& by = core_.threads.lanes[one.issued.lane];
+  const lane_facts& issuer = known_.of(one.issued.lane, one.issued.epoch);
   // With its end a lane releases, which begins a last epoch.
-  return by.state == lane_state::ended && facts(self).ordered_to(by.id) + 1 >= known_[by.id].epoch;
+  return core_.threads.lanes[issuer.id].state == lane_state::ended &&
+         facts(self).ordered_to(issuer.slot) + 1 >= issuer.epoch;
 }
 
 void copies_under_way::look(lane& self, const void* address, size_t size_bytes, bool writes) {
@@ -69,7 +71,7 @@ void copies_under_way::look(lane& self, const void* address, size_t size_bytes, 
     const uint32_t bytes = ((uint32_t{1} << end) - 1) & ~((uint32_t{1} << begin) - 1);
     for (const use& one : at->second)
       if ((one.bytes & bytes) != 0 && (one.writes || writes) && !has_come_to_its_end(self, one))
-        log_.found(self, one.issued, {.under_way = true});
+        log_.found(self, known_.named(one.issued), {.under_way = true});
   }
 }
 

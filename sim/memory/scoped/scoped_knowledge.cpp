@@ -22,7 +22,7 @@ void knowledge::reset() {
       used.arm_view = snapshot();
     }
     used.stored_last = {};
-    used.epoch = 0;
+    used.epoch = used.first_epoch = 0;
     used.learnt_at = 0;
     used.told = false;
   }
@@ -31,6 +31,10 @@ void knowledge::reset() {
   if (begun_) begun_ = snapshot();
   begun_behind_ = nullptr;
   lanes_used_ = 0;
+  by_slot_.clear();
+  free_.clear();
+  unused_.clear();
+  shares_slots_ = false;
   all_tso_ = true;
   totals_.clear();
   host_fences_.clear();
@@ -46,6 +50,15 @@ void knowledge::begins(lane& fresh, const lane* by) {
   lane_facts& mine = *lanes_[fresh.id];
   fresh.memory = &mine;
   mine.id = fresh.id;
+  mine.before = nullptr;
+  if (unused_.empty()) {
+    mine.slot = static_cast<uint32_t>(by_slot_.size());
+    scheduler::append(by_slot_, &mine);
+  } else {
+    mine.slot = unused_.back();
+    unused_.pop_back();
+    by_slot_[mine.slot] = &mine;
+  }
   mine.wave = fresh.of->id;
   mine.host = fresh.is_on_host();
   mine.has_siblings = !fresh.is_host() && fresh.of->runs->shape.wave_lanes > 1;
@@ -74,6 +87,48 @@ void knowledge::begins(lane& fresh, const lane* by) {
     new_epoch(facts(*by));
   }
   new_epoch(mine);
+  if (by != nullptr) takes_place(fresh);
+}
+
+// A search tells states by the lanes that know of each other: there each keeps its own. Of those that have ended the last are those whose end a lane mostly
+// comes after: of the launch before, in the same stream.
+void knowledge::takes_place(const lane& fresh) {
+  if (by_slot_.size() <= least_slots || core_.notes != nullptr) return;
+  lane_facts& mine = facts(fresh);
+  constexpr size_t most_looked_at = 64;
+  const size_t last = free_.size();
+  for (size_t n = last; n-- > last - std::min(last, most_looked_at);) {
+    lane_facts& other = *free_[n];
+    // With its end a lane releases, which begins a last epoch.
+    const bool comes_after =
+        mine.ordered_to(other.slot) + 1 >= other.epoch && mine.sees_to(other.slot) + 1 >= other.epoch;
+    if (other.side != mine.side || other.tso != mine.tso || !comes_after) continue;
+    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(n));
+    scheduler::append(unused_, mine.slot);
+    mine.slot = other.slot;
+    mine.epoch = mine.first_epoch = other.epoch;
+    mine.before = &other;
+    by_slot_[mine.slot] = &mine;
+    shares_slots_ = true;
+    return;
+  }
+}
+
+void knowledge::ended(const lane& last) {
+  if (core_.notes == nullptr && by_slot_.size() > least_slots) scheduler::append(free_, &facts(last));
+}
+
+bool knowledge::knows_end_of(const lane_facts& mine, size_t n) const {
+  // With its end a lane releases, which begins a last epoch.
+  return core_.threads.lanes[n].state == lane_state::ended && mine.ordered_to(lanes_[n]->slot) + 1 >= lanes_[n]->epoch;
+}
+
+uint64_t knowledge::lanes_beside(const lane& self) const {
+  const lane_facts& mine = facts(self);
+  uint64_t beside = 0;
+  for (size_t n = 0; n < std::min<size_t>(lanes_used_, quiet_words::most_lanes); ++n)
+    if (n != self.id && !knows_end_of(mine, n)) beside |= uint64_t{1} << n;
+  return beside;
 }
 
 void knowledge::take_snapshot(lane_facts& mine) {
@@ -149,7 +204,7 @@ bool knowledge::repeats_its_own(const lane& self, const lane_facts& mine, const 
   if (!read->releases) return false;
   const std::vector<release_entry>& given = read->releases->entries;
   return std::any_of(given.begin(), given.end(), [&](const release_entry& one) {
-    return one.releaser == self.id && one.epoch == read->epoch && one.is_release && one.as_written && !one.narrow &&
+    return one.releaser == mine.slot && one.epoch == read->epoch && one.is_release && one.as_written && !one.narrow &&
            one.reach == read->reach;
   });
 }

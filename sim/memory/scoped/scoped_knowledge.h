@@ -23,10 +23,39 @@ class knowledge {
 
   void reset();
   [[gnu::hot]] void begins(lane& fresh, const lane* by);
+  /// A lane that has begun, knows what it begins with, and has done nothing yet: in a run of many lanes it takes the slot of one that has ended and whose
+  /// end it comes after. To the order of accesses the two are one lane, so that clocks grow with the lanes that run at a time and not with all that ever
+  /// ran. (As threads share slots in ThreadSanitizer's run-time library, version 3.)
+  void takes_place(const lane& fresh);
+  /// The lane has ended, and has released what it did.
+  void ended(const lane& last);
+  /// Whether a lane has the slot of another one.
+  bool shares_slots() const { return shares_slots_; }
 
   /// Lanes that have begun, by id.
   size_t count() const { return lanes_used_; }
   lane_facts& operator[](size_t id) const { return *lanes_[id]; }
+  /// The lane that has done what is kept under this name.
+  lane_facts& of(uint32_t slot, uint32_t epoch) const {
+    lane_facts* found = by_slot_[slot];
+    while (epoch < found->first_epoch) [[unlikely]]
+      found = found->before;
+    return *found;
+  }
+  /// Whether both are of one lane, if they are of one slot.
+  bool are_of_one_lane(const release_entry& one, const release_entry& other) const {
+    return by_slot_[one.releaser]->first_epoch == 0 || &of(one.releaser, one.epoch) == &of(other.releaser, other.epoch);
+  }
+  /// The same access, named by its lane's id.
+  access_record named(access_record kept) const {
+    kept.lane = of(kept.lane, kept.epoch).id;
+    return kept;
+  }
+  race_finder::edge named(race_finder::edge kept) const {
+    kept.lane = of(kept.lane, kept.epoch).id;
+    kept.releaser = of(kept.releaser, kept.releaser_epoch).id;
+    return kept;
+  }
   /// Null for a lane that no run had.
   const lane_facts* find(size_t id) const { return id < lanes_.size() ? lanes_[id].get() : nullptr; }
 
@@ -47,14 +76,21 @@ class knowledge {
   pooled<release_list> take_release_list() { return release_lists_.take(); }
   [[gnu::noinline, gnu::hot]] void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
 
+  // -- which lanes have ended
+
+  /// Whether the lane knows that lane `n` has ended, and with it all that it did.
+  bool knows_end_of(const lane_facts& mine, size_t n) const;
+  /// The others but those of which that holds, a bit each of the first 64.
+  uint64_t lanes_beside(const lane& self) const;
+
   // -- which stores a lane cannot miss, and how strongly an access and a store are related
 
   /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
-  [[gnu::always_inline]] bool knows(const lane& self, const lane_facts& mine, const message& it) const {
-    return (it.host_saw && mine.tso) || knows_by_causality(self, mine, it);
+  [[gnu::always_inline]] bool knows(const lane_facts& mine, const message& it) const {
+    return (it.host_saw && mine.tso) || knows_by_causality(mine, it);
   }
-  [[gnu::always_inline]] bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
-    if (it.writer == self.id || it.was_observed_by(self.id)) return true;
+  [[gnu::always_inline]] bool knows_by_causality(const lane_facts& mine, const message& it) const {
+    if (it.writer == mine.slot || it.was_observed_by(mine.slot)) return true;
     // A lane that has learnt nothing since has learnt nothing of it.
     if (mine.learnt_at < it.step) return mine.host && has_arrived_in_order(mine, it);
     return entry_of(mine.clock->what_is_seen(), it.writer) >= it.epoch || knows_an_observer(mine, it) ||
@@ -78,7 +114,7 @@ class knowledge {
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const {
-    const uint8_t apart = between(*lanes_[it.writer], mine);
+    const uint8_t apart = between(of(it.writer, it.epoch), mine);
     return as_written ? is_strong_as_written(apart, plain, reach, mask, it)
                       : is_strong_as_performed(mine, apart, plain, reach, mask, it);
   }
@@ -148,6 +184,11 @@ class knowledge {
   pool<causal_clock> snapshots_;
   pool<release_list> release_lists_;
   std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
+  std::vector<lane_facts*> by_slot_;                ///< the last that has it
+  static constexpr size_t least_slots = 256;        ///< before lanes share any
+  std::vector<lane_facts*> free_;                   ///< the last of their slots, and ended
+  std::vector<uint32_t> unused_;                    ///< slots that no lane has done anything with
+  bool shares_slots_ = false;
   size_t lanes_used_ = 0;
   bool all_tso_ = true;        ///< those lanes are threads of an x86 host
   clock_table totals_;         ///< of seq_cst fences, by reach and instance

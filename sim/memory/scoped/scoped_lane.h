@@ -166,6 +166,10 @@ struct alignas(64) lane_facts {
   // What each access looks at comes first.
   uint32_t wave = 0;
   uint32_t epoch = 0;
+  /// Its place in clocks, and its name in what is kept of accesses. A lane may have that of an earlier one (knowledge::takes_place()): what is of an epoch
+  /// before `first_epoch` is of that one.
+  uint32_t slot = 0;
+  uint32_t first_epoch = 0;
   uint64_t block = 0;
   uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from another lane
   uint32_t side = 0;       ///< the host, or a GPU and one more
@@ -177,7 +181,8 @@ struct alignas(64) lane_facts {
   bool told =
       false;  ///< nothing has been learnt since `clock` was taken as a snapshot, and it has an entry of the lane itself
   uint32_t id = 0;
-  uint64_t cluster = 0;  ///< that of the block where no other block is in it
+  lane_facts* before = nullptr;  ///< the lane that had the slot before
+  uint64_t cluster = 0;          ///< that of the block where no other block is in it
   static constexpr size_t most_deferred = 16;
   std::vector<deferred_read> deferred;
   /// What it knows of others. Of itself it knows all, whatever is there: see ordered_to() and sees_to().
@@ -220,16 +225,20 @@ struct alignas(64) lane_facts {
   }
 
   /// Up to which of its epochs it comes after a lane; and sees what that did.
-  uint32_t ordered_to(uint32_t lane) const { return lane == id ? epoch : entry_of(clock->ordered, lane); }
-  uint32_t sees_to(uint32_t lane) const { return lane == id ? epoch : entry_of(clock->what_is_seen(), lane); }
+  uint32_t ordered_to(uint32_t of_slot) const { return of_slot == slot ? epoch : entry_of(clock->ordered, of_slot); }
+  uint32_t sees_to(uint32_t of_slot) const {
+    return of_slot == slot ? epoch : entry_of(clock->what_is_seen(), of_slot);
+  }
+  /// Whether it has done what is kept under this name, and not the lane whose slot it has.
+  bool has_done(uint32_t of_slot, uint32_t in_epoch) const { return of_slot == slot && in_epoch >= first_epoch; }
   /// Raises what `to` knows to what this lane knows, itself included.
   void join_to(causal_clock& to) const {
     to.join_all(*clock);
     raise_own_in(to);
   }
   void raise_own_in(causal_clock& to) const {
-    raise(to.ordered, id, epoch);
-    if (to.split) raise(to.seen, id, epoch);
+    raise(to.ordered, slot, epoch);
+    if (to.split) raise(to.seen, slot, epoch);
   }
   /// All that it knows, itself included.
   causal_clock whole_clock() const {
@@ -255,12 +264,13 @@ inline uint8_t reach_of(const lane_facts& mine, const operation& how) {
 }
 inline void new_epoch(lane_facts& mine) { ++mine.epoch; }
 /// Whether the lane does not know all that a release gives.
-[[gnu::always_inline]] inline bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
-  return given.releaser != self.id && (entry_of(mine.clock->ordered, given.releaser) < given.epoch ||
-                                       (mine.clock->split && entry_of(mine.clock->seen, given.releaser) < given.epoch));
+[[gnu::always_inline]] inline bool teaches(const lane_facts& mine, const release_entry& given) {
+  return given.releaser != mine.slot &&
+         (entry_of(mine.clock->ordered, given.releaser) < given.epoch ||
+          (mine.clock->split && entry_of(mine.clock->seen, given.releaser) < given.epoch));
 }
-inline bool comes_after(const lane& self, const lane_facts& mine, const access_record& earlier) {
-  return earlier.lane == self.id || entry_of(mine.clock->ordered, earlier.lane) >= earlier.epoch;
+inline bool comes_after(const lane_facts& mine, const access_record& earlier) {
+  return earlier.lane == mine.slot || entry_of(mine.clock->ordered, earlier.lane) >= earlier.epoch;
 }
 /// Where a lane keeps what it remembers of a location, until another one takes the place.
 inline remembered_location& remembered(lane_facts& mine, const granule& in, uint8_t mask) {

@@ -19,28 +19,29 @@ void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const
   const uint8_t mask = at.mask;
   const auto reach = reach_of(mine, how);
   const bool acquires_as_written = !plain && acquires(how.order);
-  if (mine.tso && it.writer != self.id) it.host_saw = true;
+  if (mine.tso && !mine.has_done(it.writer, it.epoch)) it.host_saw = true;
   known_.reads(mine, it);
   const std::span<const release_entry> releases =
       it.releases ? std::span(it.releases->entries) : std::span<const release_entry>();
-  const bool was_known = known_.knows_by_causality(self, mine, it);
+  const bool was_known = known_.knows_by_causality(mine, it);
   if (was_known) {
     // A loop as it stands: the library's is written out four times.
     bool teaches_something = false;
-    for (const release_entry& given : releases) teaches_something = teaches_something || teaches(self, mine, given);
+    for (const release_entry& given : releases) teaches_something = teaches_something || teaches(mine, given);
     if (!teaches_something) {
       settled.known = settled.nothing_more = true;
       return;
     }
   }
-  const uint8_t apart_from_writer = between(known_[it.writer], mine);
+  const lane_facts& writer = known_.of(it.writer, it.epoch);
+  const uint8_t apart_from_writer = between(writer, mine);
   const bool strong_as_written = known_.is_strong_as_written(apart_from_writer, plain, reach, mask, it);
   const bool strong = known_.is_strong_as_performed(mine, apart_from_writer, plain, reach, mask, it);
   const uint64_t step = core_.history.this_step();
   for (const release_entry& given : releases) {
-    if (!teaches(self, mine, given)) continue;
-    const lane_facts& releaser = known_[given.releaser];
-    const uint8_t apart = given.releaser == it.writer ? apart_from_writer : between(releaser, mine);
+    if (!teaches(mine, given)) continue;
+    const lane_facts& releaser = known_.of(given.releaser, given.epoch);
+    const uint8_t apart = &releaser == &writer ? apart_from_writer : between(releaser, mine);
     const bool usable = given.is_release && !given.narrow;
     const bool written = usable && strong_as_written && given.as_written && given.reach >= apart;
     bool performed = usable && strong && given.machine_reach >= apart;
@@ -60,37 +61,37 @@ void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
     if (given.is_release && given.as_written && acquires_as_written && it.strong && it.is_of(mask))
-      races_.note_missing(self, mine, given, missing_order::scope, step);
+      races_.note_missing(mine, given, missing_order::scope, step);
     else if (flag && acquires_as_written && reach >= apart)
-      races_.note_missing(self, mine, given, missing_order::flag, step);
+      races_.note_missing(mine, given, missing_order::flag, step);
     else if (core_.asks_what_would_order() && !given.plain_flag)
-      races_.note_missing(self, mine, given,
+      races_.note_missing(mine, given,
                           !given.is_release || !given.as_written ? missing_order::release
                           : given.narrow || given.reach < apart  ? missing_order::reach
                                                                  : missing_order::acquire,
                           step);
   }
-  if (strong && !was_known && !known_.knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
+  if (strong && !was_known && !known_.knows_by_causality(mine, it)) it.add_observer({mine.slot, mine.epoch});
   settled.known = settled.known || was_known || strong;
 }
 
 // A device's lane learns nothing from a relaxed load before it comes to a fence.
-void learning::has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach, bool known) {
+void learning::has_read_relaxed(lane_facts& mine, message& it, const part& at, uint8_t reach, bool known) {
   settled_store& settled = at.place->settled;
   if (known && !it.releases) {
     settled.known = settled.nothing_more = true;
   } else {
-    const uint8_t apart = between(known_[it.writer], mine);
+    const uint8_t apart = between(known_.of(it.writer, it.epoch), mine);
     const bool strong = known_.is_strong_as_performed(mine, apart, false, reach, at.mask, it);
-    if (it.releases) defer(self, mine, it, at, known_.is_strong_as_written(apart, false, reach, at.mask, it), strong);
-    if (strong && !known) it.add_observer({self.id, mine.epoch});
+    if (it.releases) defer(mine, it, at, known_.is_strong_as_written(apart, false, reach, at.mask, it), strong);
+    if (strong && !known) it.add_observer({mine.slot, mine.epoch});
     settled.known = settled.known || known || strong;
   }
   settled.note(at.mask, reach, false);
 }
 
-[[gnu::always_inline]] inline void learning::defer(lane& self, lane_facts& mine, const message& it, const part& at,
-                                                   bool as_written, bool seen) {
+[[gnu::always_inline]] inline void learning::defer(lane_facts& mine, const message& it, const part& at, bool as_written,
+                                                   bool seen) {
   const bool comparable = it.strong && it.is_of(at.mask);
   // Of one chain, a later store gives all that an earlier one gives.
   for (deferred_read& one : mine.deferred) {
@@ -106,7 +107,7 @@ void learning::has_read_relaxed(lane& self, lane_facts& mine, message& it, const
     one.given = it.releases;
     return;
   }
-  if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(self, mine, nullptr);
+  if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(mine, nullptr);
   scheduler::append(mine.deferred, {.in = at.in,
                                     .serial = it.serial,
                                     .chain = it.chain,
@@ -117,7 +118,7 @@ void learning::has_read_relaxed(lane& self, lane_facts& mine, message& it, const
                                     .given = it.releases});
 }
 
-void learning::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
+void learning::look_at_deferred(lane_facts& mine, const part* at) {
   size_t kept = 0;
   for (deferred_read& read : mine.deferred) {
     if (at != nullptr && (read.in != at->in || read.mask != at->mask)) {
@@ -126,8 +127,8 @@ void learning::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
       continue;
     }
     for (const release_entry& given : read.given->entries) {
-      if (!given.is_release || !teaches(self, mine, given)) continue;
-      const uint8_t apart = between(known_[given.releaser], mine);
+      if (!given.is_release || !teaches(mine, given)) continue;
+      const uint8_t apart = between(known_.of(given.releaser, given.epoch), mine);
       const bool written = !given.narrow && read.as_written && given.as_written && given.reach >= apart;
       const bool performed = !given.narrow && read.seen && given.machine_reach >= apart;
       const bool too_narrow = !written && given.as_written && read.comparable;
@@ -138,17 +139,17 @@ void learning::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
   if (kept != mine.deferred.size()) mine.deferred.resize(kept);
 }
 
-void learning::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
-  look_at_deferred(self, mine, at);
+void learning::acquire_what_is_pending(lane_facts& mine, uint8_t reach, const part* at) {
+  look_at_deferred(mine, at);
   std::erase_if(mine.pending, [&](pending_acquire& one) {
     if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
     if (written || performed) known_.acquire(mine, one.given, written, performed);
     if (one.given.plain_flag && reach >= one.apart)
-      races_.note_missing(self, mine, one.given, missing_order::flag, core_.history.this_step());
+      races_.note_missing(mine, one.given, missing_order::flag, core_.history.this_step());
     if ((one.as_written && !written) || one.too_narrow) {
-      races_.note_missing(self, mine, one.given, missing_order::scope, core_.history.this_step());
+      races_.note_missing(mine, one.given, missing_order::scope, core_.history.this_step());
       if (!one.too_narrow) return false;
     }
     return performed || !one.seen;

@@ -31,23 +31,23 @@ class learning {
     if (plain || mine.tso || acquires(how.order) || core_.asks_what_would_order())
       has_read_to_know(self, mine, it, at, how, plain);
     else
-      has_read_relaxed(self, mine, it, at, reach_of(mine, how), known);
+      has_read_relaxed(mine, it, at, reach_of(mine, how), known);
   }
   /// The lane acquires what it has read before, at one location or (a fence) anywhere.
-  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
-    if (!mine.deferred.empty() || !mine.pending.empty()) acquire_what_is_pending(self, mine, reach, at);
+  void acquire_pending(lane_facts& mine, uint8_t reach, const part* at) {
+    if (!mine.deferred.empty() || !mine.pending.empty()) acquire_what_is_pending(mine, reach, at);
   }
   /// Makes what is deferred pending: of one location, or all.
-  [[gnu::noinline]] void look_at_deferred(lane& self, lane_facts& mine, const part* at);
+  [[gnu::noinline]] void look_at_deferred(lane_facts& mine, const part* at);
 
  private:
   [[gnu::hot]] void has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
                                      bool plain);
-  void has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach, bool known);
+  void has_read_relaxed(lane_facts& mine, message& it, const part& at, uint8_t reach, bool known);
   void learn(const access& made, message& it, settled_store& settled);
-  void defer(lane& self, lane_facts& mine, const message& it, const part& at, bool as_written, bool seen);
+  void defer(lane_facts& mine, const message& it, const part& at, bool as_written, bool seen);
   [[gnu::noinline]] static void add_pending(lane_facts& mine, const pending_acquire& fresh);
-  [[gnu::noinline]] void acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
+  [[gnu::noinline]] void acquire_what_is_pending(lane_facts& mine, uint8_t reach, const part* at);
   [[gnu::noinline]] static void forget_pending(lane_facts& mine);
   /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
   bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;

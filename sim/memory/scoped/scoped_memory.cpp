@@ -37,7 +37,7 @@ bool scoped_memory::look_whether_alone(const lane& self, const lane_facts& mine)
   const bool may_be = notes_ == nullptr && machine.races_end() && machine.link.pool && !mine.clock->split &&
                       machine.detail == driver_detail::call;
   size_t& known = alone_.known_to_end;
-  while (may_be && known < alone_.lanes && (known == self.id || knows_end_of(mine, known))) ++known;
+  while (may_be && known < alone_.lanes && (known == self.id || known_.knows_end_of(mine, known))) ++known;
   return alone_.is_alone = may_be && known == alone_.lanes;
 }
 
@@ -59,7 +59,7 @@ void scoped_memory::gives_frames(const lane& self, const std::byte* low, const s
   const uint64_t step = self.came_in != nullptr ? mine.store_step : core_.history.this_step();
   locations_.give_frames({.low = low,
                           .end = end,
-                          .stored = {.lane = self.id,
+                          .stored = {.lane = mine.slot,
                                      .epoch = mine.epoch,
                                      .step = step,
                                      .mask = 0xff,
@@ -73,7 +73,7 @@ void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = scoped::facts(self);
   const auto reach = scoped::reach_of(mine, how);
   const bool of_call = how.kind == operation_kind::wait_notice || how.kind == operation_kind::give_notice;
-  if (acquires(how.order) && !of_call) learning_.acquire_pending(self, mine, reach, nullptr);
+  if (acquires(how.order) && !of_call) learning_.acquire_pending(mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) {
     note_host_fence(self, mine);
     known_.fence_total(mine, reach);
@@ -81,23 +81,22 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (releases(how.order) && !of_call) known_.release_fence(mine, reach);
 }
 
-void scoped_memory::proxy_fence(lane& self, uint32_t spaces) { proxies_.fence(self, scoped::facts(self), spaces); }
+void scoped_memory::proxy_fence(lane& self, uint32_t spaces) { proxies_.fence(scoped::facts(self), spaces); }
 void scoped_memory::before_bulk(lane& self, const bulk_copy& what) {
   proxies_.before_bulk(self, scoped::facts(self), what);
 }
 
 // -- stores of many bytes -----------------------------------------------------------------------------------------------------------
 
-bool scoped_memory::follows_row(const lane& self, const lane_facts& mine, const scoped::row_access& one) const {
-  return scoped::comes_after(self, mine, one.access) &&
-         (one.loads || known_.knows_by_causality(self, mine, one.stored));
+bool scoped_memory::follows_row(const lane_facts& mine, const scoped::row_access& one) const {
+  return scoped::comes_after(mine, one.access) && (one.loads || known_.knows_by_causality(mine, one.stored));
 }
 
 void scoped_memory::before_row_store(lane& self, lane_facts& mine, const operation& how) {
   const auto look = [&](const std::byte* at, size_t bytes) {
     races_.look_before_plain(self, mine, scoped::part_in(locations_.at(at), at, bytes), how, true);
   };
-  const auto follows = [&](const scoped::row_access& one) { return follows_row(self, mine, one); };
+  const auto follows = [&](const scoped::row_access& one) { return follows_row(mine, one); };
   locations_.split(
       how.address, how.size_bytes,
       [&](std::byte* at, size_t granules) {
@@ -124,8 +123,7 @@ late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::b
       reinterpret_cast<uintptr_t>(address) % granule_bytes == 0 && how.size_bytes % granule_bytes == 0;
   if (!is_whole || !is_row(mine, how.size_bytes, true) || !core_.map.heap.contains(address) ||
       how.order == memory_order::seq_cst || locations_.row_at(address, granules) != granules ||
-      !locations_.takes_row(address, granules,
-                            [&](const scoped::row_access& one) { return follows_row(self, mine, one); }))
+      !locations_.takes_row(address, granules, [&](const scoped::row_access& one) { return follows_row(mine, one); }))
     return filled::by_no_one;
   mine.store_order = how.order;
   mine.store_reach = how.reach;
@@ -178,8 +176,8 @@ bool scoped_memory::is_part_of_store(lane& self, const operation& how, const lan
   races_.look({self, mine, at, how}, true);
   for (int n = at.in->count - 1; n >= 0; --n) {
     message& one = *at.in->order[static_cast<size_t>(n)];
-    if (one.writer != by.id || one.mask != at.mask) continue;
-    if (!one.was_observed_by(self.id)) one.add_observer({self.id, mine.epoch});
+    if (!scoped::facts(by).has_done(one.writer, one.epoch) || one.mask != at.mask) continue;
+    if (!one.was_observed_by(mine.slot)) one.add_observer({mine.slot, mine.epoch});
     break;
   }
   return true;

@@ -35,6 +35,8 @@ class scoped_memory final : public late_memory {
 
   [[gnu::hot]] void reset() override;
   [[gnu::hot]] void begins(lane& fresh, const lane* by) override { known_.begins(fresh, by); }
+  void has_begun(const lane& fresh) override { known_.takes_place(fresh); }
+  void has_ended(const lane& last) override { known_.ended(last); }
   void let_arrive(lane& self) override;
   [[gnu::hot]] bool all_arrives(lane& self) override;
 
@@ -112,7 +114,7 @@ class scoped_memory final : public late_memory {
   void load_parts(lane& self, lane_facts& mine, const operation& how, bool plain, std::byte* from, size_t size_bytes);
   template <typename ByGranule>
   void load_rows(lane& self, lane_facts& mine, const operation& how, const ByGranule& by_granule);
-  bool follows_row(const lane& self, const lane_facts& mine, const scoped::row_access& one) const;
+  bool follows_row(const lane_facts& mine, const scoped::row_access& one) const;
   void before_row_store(lane& self, lane_facts& mine, const operation& how);
   void after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address, size_t size_bytes);
 
@@ -146,10 +148,6 @@ class scoped_memory final : public late_memory {
       note_new_host_fence(self);
   }
   [[gnu::cold, gnu::noinline]] void note_new_host_fence(const lane& self);
-  /// Whether the lane knows that lane `n` has ended, and with it all that it did.
-  bool knows_end_of(const lane_facts& mine, size_t n) const;
-  /// The others but those of which that holds, a bit each.
-  uint64_t lanes_beside(const lane& self) const;
 
   // -- scoped_state.cpp, scoped_apart.cpp
 

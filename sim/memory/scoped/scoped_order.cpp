@@ -42,7 +42,7 @@ void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes)
   for (uint8_t wide = same_wave; wide <= reach; ++wide) {
     if (!has_instance(mine, wide)) continue;
     const clock_entries& total = totals_.at(instance_of(mine, wide)).what_is_seen();
-    if (includes(mine.clock->what_is_seen(), total, mine.id)) continue;
+    if (includes(mine.clock->what_is_seen(), total, mine.slot)) continue;
     causal_clock& known = mine.clock.edit(snapshots_);
     known.separate();
     join(known.seen, total);
@@ -55,11 +55,11 @@ void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes)
     total.separate();
     if (flushes) {
       join(total.seen, seen);
-      raise(total.seen, mine.id, mine.epoch);
+      raise(total.seen, mine.slot, mine.epoch);
     } else {
       // Its own stores may still be on their way.
       for (uint32_t lane = 0; lane < seen.size(); ++lane)
-        if (lane != mine.id && seen[lane] != 0) raise(total.seen, lane, seen[lane]);
+        if (lane != mine.slot && seen[lane] != 0) raise(total.seen, lane, seen[lane]);
     }
   }
   if (!flushes) return;
@@ -71,18 +71,18 @@ void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes)
 void knowledge::fence_host(lane_facts& mine) {
   if (fenced_last_ == &mine) {
     // What its last fence has left, but for its own entry.
-    raise(host_fences_, mine.id, mine.epoch);
+    raise(host_fences_, mine.slot, mine.epoch);
     return new_epoch(mine);
   }
   // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
-  if (!includes(mine.clock->what_is_seen(), host_fences_, mine.id)) {
+  if (!includes(mine.clock->what_is_seen(), host_fences_, mine.slot)) {
     causal_clock& known = mine.clock.edit(snapshots_);
     known.separate();
     join(known.seen, host_fences_);
     clock_changed(mine);
   }
   join(host_fences_, mine.clock->what_is_seen());
-  raise(host_fences_, mine.id, mine.epoch);
+  raise(host_fences_, mine.slot, mine.epoch);
   fenced_last_ = &mine;
   new_epoch(mine);
 }

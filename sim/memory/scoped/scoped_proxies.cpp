@@ -3,8 +3,8 @@
 namespace heddle::sim::scoped {
 
 // Behind it a new epoch begins: what the lane does next has not come with it.
-void proxies::fence(lane& self, lane_facts& mine, uint32_t spaces) {
-  fences_.push_back({.lane = self.id, .epoch = mine.epoch, .spaces = spaces, .view = known_.snapshot_of(mine)});
+void proxies::fence(lane_facts& mine, uint32_t spaces) {
+  fences_.push_back({.lane = mine.slot, .epoch = mine.epoch, .spaces = spaces, .view = known_.snapshot_of(mine)});
   new_epoch(mine);
 }
 
@@ -30,9 +30,9 @@ void proxies::look(lane& self, lane_facts& mine, const void* address, size_t siz
   self.pending.size_bytes = static_cast<uint32_t>(size_bytes);
   const auto judge = [&](const access_record& one) {
     // What nothing orders is for the copy itself to find, and copies are made by one proxy.
-    const wave& by = *core_.threads.lanes[one.lane].of;
-    if (!comes_after(self, mine, one) || (by.bulk && !by.async)) return;
-    if (entry_of(come, one.lane) < one.epoch) log_.found(self, one, {.weight = race_weight::proxy});
+    const wave& by = *core_.threads.lanes[known_.of(one.lane, one.epoch).id].of;
+    if (!comes_after(mine, one) || (by.bulk && !by.async)) return;
+    if (entry_of(come, one.lane) < one.epoch) log_.found(self, known_.named(one), {.weight = race_weight::proxy});
   };
   const auto* at = static_cast<const std::byte*>(address);
   const size_t granules = size_bytes / granule_bytes;

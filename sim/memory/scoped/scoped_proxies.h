@@ -25,7 +25,7 @@ class proxies {
 
   void reset() { fences_.clear(); }
   /// All that the lane knows of now has come to the async proxy, in these spaces (proxy_space).
-  void fence(lane& self, lane_facts& mine, uint32_t spaces);
+  void fence(lane_facts& mine, uint32_t spaces);
   /// Reports stores that come before the copy, which the lane is about to issue, and have not come to its proxy: to what it reads, and to what it
   /// writes. A load that it overwrites has its value by then, and needs no fence; nor does its mbarrier behind mbarrier.init: NVIDIA's guide has one
   /// there, its library libcu++ does without.

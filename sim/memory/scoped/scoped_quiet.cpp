@@ -32,27 +32,12 @@ bool scoped_memory::finds_nothing_new(const lane& self) {
       (settled.nothing_more || (settled.noted && settled.mask == at.mask && settled.reach == reach_of(mine, how) &&
                                 settled.acquires == acquires(how.order))))
     return true;
-  if (!known_.knows(self, mine, *newest) || !newest->unordered.empty()) return false;
-  return !newest->releases ||
-         std::none_of(newest->releases->entries.begin(), newest->releases->entries.end(),
-                      [&](const scoped::release_entry& given) { return teaches(self, mine, given); });
+  if (!known_.knows(mine, *newest) || !newest->unordered.empty()) return false;
+  return !newest->releases || std::none_of(newest->releases->entries.begin(), newest->releases->entries.end(),
+                                           [&](const scoped::release_entry& given) { return teaches(mine, given); });
 }
 
 // -- accesses that no other lane can notice ----------------------------------------------------------------------------------------
-
-bool scoped_memory::knows_end_of(const lane_facts& mine, size_t n) const {
-  // With its end a lane releases, which begins a last epoch.
-  return core_.threads.lanes[n].state == lane_state::ended &&
-         mine.ordered_to(static_cast<uint32_t>(n)) + 1 >= known_[n].epoch;
-}
-
-uint64_t scoped_memory::lanes_beside(const lane& self) const {
-  const lane_facts& mine = known_[self.id];
-  uint64_t beside = 0;
-  for (size_t n = 0; n < std::min<size_t>(known_.count(), quiet_words::most_lanes); ++n)
-    if (n != self.id && !knows_end_of(mine, n)) beside |= uint64_t{1} << n;
-  return beside;
-}
 
 // Before there is a second actor no lane has had a choice.
 void scoped_memory::note_new_access(const lane& self, const operation& how, bool writes) {
@@ -60,13 +45,13 @@ void scoped_memory::note_new_access(const lane& self, const operation& how, bool
   const bool host = known_[self.id].tso;
   note_user(self, how);
   notes_->quiet.note(how.address, how.size_bytes, {.lane = self.id, .writes = writes, .joins = host},
-                     lanes_beside(self));
+                     known_.lanes_beside(self));
   notes_->quiet.note_place(self.id, how.place);
   if (host && is_modification(how.kind)) note_new_host_fence(self);
 }
 
 void scoped_memory::note_user(const lane& self, const operation& how) {
-  if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes || lanes_beside(self) == 0) return;
+  if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes || known_.lanes_beside(self) == 0) return;
   const auto first = reinterpret_cast<uintptr_t>(how.address) & ~uintptr_t{granule_bytes - 1};
   const auto end = reinterpret_cast<uintptr_t>(how.address) + how.size_bytes;
   for (uintptr_t at = first; at < end; at += granule_bytes)
@@ -75,12 +60,12 @@ void scoped_memory::note_user(const lane& self, const operation& how) {
 
 void scoped_memory::note_new_host_fence(const lane& self) {
   if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes) return;
-  notes_->quiet.note(host_fences, host_fences_bytes, {.lane = self.id, .writes = true}, lanes_beside(self));
+  notes_->quiet.note(host_fences, host_fences_bytes, {.lane = self.id, .writes = true}, known_.lanes_beside(self));
 }
 
 void scoped_memory::note_freed(const lane& self, const void* address, size_t size_bytes) {
   if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes) return;
-  notes_->quiet.note_freed(address, size_bytes, self.id, lanes_beside(self));
+  notes_->quiet.note_freed(address, size_bytes, self.id, known_.lanes_beside(self));
 }
 
 bool scoped_memory::is_quiet(const lane& self) {

@@ -22,9 +22,10 @@ bool race_check::is_plain_flag(const access& made, const access_record& earlier,
   const auto& [self, mine, at, how, plain] = made;
   if (earlier.plain == plain || earlier.mask != at.mask || how.size_bytes > granule_bytes) return false;
   if (!(plain ? writes : earlier.writes)) return false;
-  const lane_facts& stores = plain ? mine : known_[earlier.lane];
+  const lane_facts& by = known_.of(earlier.lane, earlier.epoch);
+  const lane_facts& stores = plain ? mine : by;
   const uint64_t step = plain ? core_.history.this_step() : earlier.step;
-  const uint64_t fenced = stores.first_fence[between(known_[earlier.lane], mine)];
+  const uint64_t fenced = stores.first_fence[between(by, mine)];
   return fenced != 0 && fenced < step;
 }
 
@@ -33,7 +34,7 @@ bool race_check::is_plain_flag(const access& made, const access_record& earlier,
 bool race_check::has_loaded_since(const access& made, const access_record& earlier) {
   const std::vector<access_record>& loads = made.at.in->accesses.plain_reads;
   return std::any_of(loads.begin(), loads.end(), [&](const access_record& one) {
-    return one.lane == made.self.id && (made.at.mask & ~one.mask) == 0 && one.step > earlier.step;
+    return made.mine.has_done(one.lane, one.epoch) && (made.at.mask & ~one.mask) == 0 && one.step > earlier.step;
   });
 }
 
@@ -62,28 +63,33 @@ void race_check::report(const access& made, const access_record& earlier, bool w
   const auto& [self, mine, at, how, plain] = made;
   // Whether there was such a store, a search finds out.
   if (earlier.given && notes_ != nullptr)
-    return core_.frames.want_seen(core_.threads.lanes[earlier.lane], at.in->address);
+    return core_.frames.want_seen(core_.threads.lanes[known_.of(earlier.lane, earlier.epoch).id], at.in->address);
   race_log::reason why = reason_of(made, earlier, writes);
   // Another lane of the wave may know what this one does not.
   if (why.missing == nullptr && why.weight != race_weight::scope && !self.is_host())
     for (const lane* other : self.of->lanes)
       if (why.knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
-          comes_after(*other, known_[other->id], earlier))
+          comes_after(known_[other->id], earlier))
         why.knows = other;
   if (!plain || writes)
     why.stored_to = {at.in->address, at.mask, earlier.writes && writes && plain && how.kind != operation_kind::copy};
-  log_.found(self, earlier, why);
+  race_finder::edge missing;
+  if (why.missing != nullptr) {
+    missing = known_.named(*why.missing);
+    why.missing = &missing;
+  }
+  log_.found(self, known_.named(earlier), why);
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.
 [[gnu::always_inline]] inline bool race_check::is_race(const access& made, const access_record& earlier) const {
   const auto& [self, mine, at, how, plain] = made;
-  if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
+  if ((earlier.mask & at.mask) == 0 || comes_after(mine, earlier)) return false;
   // (PTX ISA, "Vector Data-types": a vector is as many accesses as it has values.)
   const bool are_same = earlier.mask == at.mask || is_value_of(earlier.mask, earlier.vector_of, at.mask) ||
                         is_value_of(at.mask, self.vector_of, earlier.mask);
   return plain || earlier.plain || !are_same || (earlier.copied && self.copies_block) ||
-         std::min(earlier.reach, reach_of(mine, how)) < between(known_[earlier.lane], mine);
+         std::min(earlier.reach, reach_of(mine, how)) < between(known_.of(earlier.lane, earlier.epoch), mine);
 }
 
 // Whether the lane has read what the earlier atomic access has stored, be it through a row of read-modify-writes of which each has read the one
@@ -123,7 +129,7 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
-  (writes ? known.atomic_writes : known.atomic_reads).add(record_of(made, writes));
+  (writes ? known.atomic_writes : known.atomic_reads).add(record_of(made, writes), mine.first_epoch);
   checked_access& checked = at.place->checked[writes ? 1 : 0];
   checked.epoch = mine.epoch;
   checked.plain_changes = known.plain_changes;
@@ -137,7 +143,7 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
   access_history& known = at.in->accesses;
   // An access that races with one that this one comes after, covers, and conflicts with at least as much, races with this one.
   const auto is_covered = [&](const access_record& one) {
-    return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
+    return (one.mask & ~at.mask) == 0 && comes_after(mine, one);
   };
   // Memory that goes from lane to lane mostly holds one write, and the read of the lane that now writes.
   if (writes && !known.has_atomics && known.plain_writes.size() == 1 && known.plain_reads.size() <= 1 &&
@@ -162,9 +168,9 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
     if (writes) known.atomic_reads.each(look);
   }
   if (!writes) {
-    if ((known.may_have_read & access_history::bit_of(self.id)) != 0)
+    if ((known.may_have_read & access_history::bit_of(mine.slot)) != 0)
       for (access_record& one : known.plain_reads)
-        if (one.lane == self.id && one.mask == at.mask) {
+        if (one.lane == mine.slot && one.mask == at.mask) {
           one = record_of(made, false);
           return;
         }
@@ -172,7 +178,7 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
       drop_if(known.plain_reads, is_covered);
       known.reads_looked_through = std::max(access_history::few, 2 * static_cast<uint32_t>(known.plain_reads.size()));
     }
-    known.may_have_read |= access_history::bit_of(self.id);
+    known.may_have_read |= access_history::bit_of(mine.slot);
     scheduler::append(known.plain_reads, record_of(made, false));
     return;
   }
@@ -188,14 +194,13 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
   scheduler::append(known.plain_writes, record_of(made, true));
 }
 
-void race_check::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
-                              uint64_t load_step) {
+void race_check::note_missing(lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step) {
   if (edges_.full() || mine.ordered_to(given.releaser) >= given.epoch) return;
   new_epoch(mine);
   edges_.add({.from = given.view,
               .releaser = given.releaser,
               .releaser_epoch = given.epoch,
-              .lane = self.id,
+              .lane = mine.slot,
               .epoch = mine.epoch,
               .lacks = why,
               .store_step = given.step,

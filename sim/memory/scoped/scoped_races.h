@@ -45,7 +45,7 @@ class race_check {
   [[gnu::hot]] void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   /// The access that the lane makes in the step which comes next.
   [[gnu::always_inline]] access_record record_of(const access& made, bool writes) const {
-    return {.lane = made.self.id,
+    return {.lane = made.mine.slot,
             .epoch = made.mine.epoch,
             .step = core_.history.this_step(),
             .mask = made.at.mask,
@@ -61,7 +61,7 @@ class race_check {
   /// The lane has made the plain store that it had announced.
   [[gnu::always_inline]] void stored(lane& self) { log_.stored(self); }
   /// Communication that ordered nothing: the lane has read what this release gives, and lacks something to acquire it.
-  [[gnu::noinline]] void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
+  [[gnu::noinline]] void note_missing(lane_facts& mine, const release_entry& given, missing_order why,
                                       uint64_t load_step);
 
  private:

@@ -232,16 +232,15 @@ class scoped_memory::normal_form : common_knowledge {
 };
 
 bool scoped_memory::tell(state_reader& to, const still_to_come& others) {
-  for (const uint32_t id : others.lanes) learning_.look_at_deferred(core_.threads.lanes[id], known_[id], nullptr);
+  if (known_.shares_slots()) return false;
+  for (const uint32_t id : others.lanes) learning_.look_at_deferred(known_[id], nullptr);
   normal_form(*this, others).tell(to);
   return true;
 }
 
 bool scoped_memory::is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const {
-  const clock_entries& ordered = known_[self.id].clock->ordered;
-  const auto beside = [&](const access_record& one) {
-    return one.lane != self.id && entry_of(ordered, one.lane) < one.epoch;
-  };
+  const lane_facts& mine = known_[self.id];
+  const auto beside = [&](const access_record& one) { return !scoped::comes_after(mine, one); };
   const auto in_beside = [&](const granule& in) {
     const access_history& all = in.accesses;
     return std::any_of(all.plain_reads.begin(), all.plain_reads.end(), beside) ||

@@ -15,7 +15,7 @@ namespace heddle::sim::scoped {
   fresh.host = mine.host;
   fresh.tso = mine.tso;
   fresh.reach = reach_of(mine, made.how);
-  fresh.writer = made.self.id;
+  fresh.writer = mine.slot;
   fresh.epoch = mine.epoch;
   fresh.step =
       made.plain || made.how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
@@ -36,7 +36,7 @@ void store_maker::put(lane& self, lane_facts& mine, const part& at, const operat
   // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
   // what it read, and behind all else.
   const message* const newest = stored.modifies ? nullptr : latest(in, in.count - 1, at.mask);
-  if (newest == nullptr || (!in.races(*newest) && known_.knows_by_causality(self, mine, *newest))) {
+  if (newest == nullptr || (!in.races(*newest) && known_.knows_by_causality(mine, *newest))) {
     in.order.make_room_behind(in.count);
     in.order[in.count++] = &fresh;
     if (!plain) mine.stored_last = {.in = &in, .serial = fresh.serial, .mask = at.mask};
@@ -69,7 +69,7 @@ int store_maker::place_among_unknown(lane& self, lane_facts& mine, const part& a
     const auto slot = static_cast<size_t>(n);
     const message& one = *in.order[slot];
     if ((one.mask & at.mask) == 0) continue;
-    const bool known = known_.knows_by_causality(self, mine, one);
+    const bool known = known_.knows_by_causality(mine, one);
     racing[slot] =
         !known && one.mask == at.mask && !known_.morally_strong(mine, plain, fresh.reach, at.mask, one, false);
     races = races || racing[slot] || !one.unordered.empty();
@@ -77,14 +77,14 @@ int store_maker::place_among_unknown(lane& self, lane_facts& mine, const part& a
   }
   int position = in.count;
   const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
-  if (newest != nullptr && newest->writer != self.id && core_.may_be_late(self)) {
+  if (newest != nullptr && !mine.has_done(newest->writer, newest->epoch) && core_.may_be_late(self)) {
     place_list places;
     places.add(position);
     for (int n = in.count - 1; n >= 0; --n) {
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       // All stores of an x86 host become visible in one order: that in which they are made here.
-      if (one.modifies || (one.tso && mine.tso) || known_.knows_by_causality(self, mine, one)) break;
+      if (one.modifies || (one.tso && mine.tso) || known_.knows_by_causality(mine, one)) break;
       if (!races || fits(in, n, at.mask, racing)) places.add(n);
     }
     if (places.count() > 1) position = places[core_.pick(self, places.count(), scheduler::choice_kind::place)];
@@ -166,11 +166,11 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
     const granule& in = *at.in;
     for (int n = in.count - 1; n >= 0; --n) {
       const message& earlier = *in.order[static_cast<size_t>(n)];
-      if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
+      if (!mine.has_done(earlier.writer, earlier.epoch) || earlier.mask != fresh.mask || !earlier.strong) continue;
       if (&earlier != modified && earlier.releases)
         for (const release_entry& given : earlier.releases->entries)
           // What this store releases itself, below, covers all of the same lane that reaches no farther.
-          if (given.releaser == self.id && given.is_release && given.as_written &&
+          if (mine.has_done(given.releaser, given.epoch) && given.is_release && given.as_written &&
               !(is_release && given.reach <= reach))
             pass_on(list(), given, false);
       break;
@@ -187,7 +187,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
     for (const lane_facts::fence_release& fenced : mine.fences)
       if (!is_release || fenced.reach > reach)
         add_release(list(), {.view = fenced.view,
-                             .releaser = self.id,
+                             .releaser = mine.slot,
                              .epoch = fenced.epoch,
                              .reach = fenced.reach,
                              .machine_reach = machine_reach(mine, fenced.reach),
@@ -199,7 +199,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
   if (!releases_itself) return;
   const auto tell = [&](release_entry& own) {
     own.view = is_release ? known_.released_view(mine) : known_.snapshot_of(mine);
-    own.releaser = self.id;
+    own.releaser = mine.slot;
     own.epoch = mine.epoch;
     own.reach = is_release ? reach : uint8_t{same_wave};
     own.machine_reach = machine_reach(mine, reach);
@@ -217,7 +217,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
   if (plain && core_.asks_what_would_order())
     for (const lane_facts::fence_release& fenced : mine.fences)
       given.push_back({.view = fenced.view,
-                       .releaser = self.id,
+                       .releaser = mine.slot,
                        .epoch = fenced.epoch,
                        .reach = fenced.reach,
                        .plain_flag = true,
@@ -236,22 +236,24 @@ void store_maker::forget_covered(std::vector<release_entry>& to, const release_e
   if (given.is_release && !given.narrow)
     std::erase_if(to, [&](const release_entry& old) {
       if (old.as_written && !given.as_written) return false;
-      if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
+      if (old.releaser == given.releaser && known_.are_of_one_lane(old, given))
+        return old.epoch <= given.epoch && old.reach <= given.reach;
       // A lane that can acquire the old one can acquire the new one, and then knows what the old one gives.
       const bool reaches_as_far =
-          given.reach == same_system || (given.reach == same_device && old.reach <= same_device &&
-                                         known_[given.releaser].side == known_[old.releaser].side);
+          given.reach == same_system ||
+          (given.reach == same_device && old.reach <= same_device &&
+           known_.of(given.releaser, given.epoch).side == known_.of(old.releaser, old.epoch).side);
       return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });
 }
 
 // A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
-void store_maker::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) {
-  const auto covers = [](const release_entry& one, const release_entry& other) {
-    return one.releaser == other.releaser && one.as_written == other.as_written && one.is_release && other.is_release &&
-           one.epoch >= other.epoch && one.reach >= other.reach && one.machine_reach >= other.machine_reach &&
-           (!one.narrow || other.narrow);
+void store_maker::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) const {
+  const auto covers = [this](const release_entry& one, const release_entry& other) {
+    return one.releaser == other.releaser && known_.are_of_one_lane(one, other) && one.as_written == other.as_written &&
+           one.is_release && other.is_release && one.epoch >= other.epoch && one.reach >= other.reach &&
+           one.machine_reach >= other.machine_reach && (!one.narrow || other.narrow);
   };
   release_entry passed_on = given;
   passed_on.narrow = given.narrow || narrow;
@@ -277,7 +279,7 @@ bool store_maker::may_be_read(const granule& in, uint8_t n) const {
     if (id < quiet_words::most_lanes && (users >> id & 1) == 0) continue;
     uint8_t left = oldest.mask;
     for (uint8_t later = n + 1; later < in.count; ++later)
-      if (known_.knows_by_causality(reader, known_[id], *in.order[later]))
+      if (known_.knows_by_causality(known_[id], *in.order[later]))
         left = static_cast<uint8_t>(left & ~in.order[later]->mask);
     if (left != 0) return true;
   }

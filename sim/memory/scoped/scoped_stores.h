@@ -44,7 +44,7 @@ class store_maker {
   void give_releases(const access& made, message& fresh, const message* modified);
   void add_release(std::vector<release_entry>& to, release_entry&& given) const;
   [[gnu::noinline]] void forget_covered(std::vector<release_entry>& to, const release_entry& given) const;
-  [[gnu::noinline]] static void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow);
+  [[gnu::noinline]] void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) const;
   /// A store of the granule is about to be forgotten: a search must know when a lane could still have read it.
   void note_forgotten(const granule& in);
   /// Whether a lane may still read a store of the granule, or what it held before, although that has a newer one behind it.

@@ -31,7 +31,7 @@ wide_value scoped_memory::load_wide(lane& self, const operation& how) {
   if (!is_newest) {
     const auto is_other_half = [&](const message& one) { return first != nullptr && one.serial == first->serial + 1; };
     while (cut >= 0 && !is_other_half(*second.order[static_cast<size_t>(cut)]) &&
-           !known_.knows(self, mine, *second.order[static_cast<size_t>(cut)]))
+           !known_.knows(mine, *second.order[static_cast<size_t>(cut)]))
       --cut;
     const bool fits = cut >= 0 ? is_other_half(*second.order[static_cast<size_t>(cut)])
                                : first == nullptr && second.base_readable == 0xff;
@@ -50,8 +50,8 @@ wide_value scoped_memory::load_wide(lane& self, const operation& how) {
   if (other != nullptr) learning_.has_read(high_half, *other, false);
   if (core_.explains()) tell_found(self, low, first, is_newest);
   if (acquires(how.order)) {
-    learning_.acquire_pending(self, mine, reach, &low);
-    learning_.acquire_pending(self, mine, reach, &high);
+    learning_.acquire_pending(mine, reach, &low);
+    learning_.acquire_pending(mine, reach, &high);
   }
   if (is_newest) return value;
   value.low = value_at(*low.in, found.cut);
@@ -96,7 +96,7 @@ wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wi
     message* const read = latest(*at.in, at.in->count - 1, at.mask);
     if (read != nullptr) learning_.has_read(made, *read, false);
     if (core_.explains()) tell_found(self, at, read, true);
-    if (acquires(read_as.order)) learning_.acquire_pending(self, mine, reach, &at);
+    if (acquires(read_as.order)) learning_.acquire_pending(mine, reach, &at);
   });
   if (writes)
     for_each_part(mine, how.address, sizeof old, [&](const part& at) {

@@ -50,6 +50,8 @@ class timed_memory final : public late_memory, public load_times {
 
   void reset() override { inner_->reset(); }
   void begins(lane& fresh, const lane* by) override;
+  void has_begun(const lane& fresh) override { inner_->has_begun(fresh); }
+  void has_ended(const lane& last) override { inner_->has_ended(last); }
   void let_arrive(lane& self) override { inner_->let_arrive(self); }
   bool all_arrives(lane& self) override { return inner_->all_arrives(self); }
   bool something_arrives(lane& self) override { return inner_->something_arrives(self); }
