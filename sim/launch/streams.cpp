@@ -126,6 +126,26 @@ result<uint32_t> launches::open_process(uint32_t gpu) {
   return made;
 }
 
+namespace {
+
+// Streams that wait for each other would name the same work again and again, twice as often with each round.
+void name_once(std::vector<uint32_t>& work) {
+  constexpr size_t few = 16;
+  if (work.size() > few) {
+    std::sort(work.begin(), work.end());
+    work.erase(std::unique(work.begin(), work.end()), work.end());
+    return;
+  }
+  size_t kept = 0;
+  for (const uint32_t each : work) {
+    const auto end = work.begin() + static_cast<std::ptrdiff_t>(kept);
+    if (std::find(work.begin(), end, each) == end) work[kept++] = each;
+  }
+  work.resize(kept);
+}
+
+}  // namespace
+
 std::vector<uint32_t> launches::work_before(uint32_t stream) const {
   const stream_state& own = streams_[stream];
   std::vector<uint32_t> before;
@@ -137,6 +157,7 @@ std::vector<uint32_t> launches::work_before(uint32_t stream) const {
   if (!is_default(own, stream, memory_.devices())) {
     add(own);
     if (own.blocking) add(streams_[memory_.devices()[own.device].stream]);
+    name_once(before);
     return before;
   }
   for (const stream_state& other : streams_)
@@ -223,6 +244,7 @@ void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint3
   std::vector<uint32_t>& waits = streams_[stream].waits;
   if (is_default(streams_[stream], stream, memory_.devices())) waits = work_before(stream);
   waits.insert(waits.end(), work.begin(), work.end());
+  name_once(waits);
 }
 
 // -- the driver ---------------------------------------------------------------------------------------------------------------------
