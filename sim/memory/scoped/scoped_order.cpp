@@ -60,6 +60,7 @@ void knowledge::order_host_access(lane_facts& mine, uint8_t reach, bool flushes)
       // Its own stores may still be on their way.
       for (uint32_t lane = 0; lane < seen.size(); ++lane)
         if (lane != mine.slot && seen[lane] != 0) raise(total.seen, lane, seen[lane]);
+      if (mine.first_epoch != 0) raise(total.seen, mine.slot, mine.first_epoch - 1);
     }
   }
   if (!flushes) return;
