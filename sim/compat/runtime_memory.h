@@ -149,12 +149,15 @@ inline constexpr unsigned int HEDDLE_GPU(HostRegisterIoMemory) = 4;
 inline constexpr unsigned int HEDDLE_GPU(HostRegisterReadOnly) = 8;
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(HostRegister)(void* memory, size_t bytes, unsigned int) {
   if (memory == nullptr || bytes == 0) return HEDDLE_GPU(ErrorInvalidValue);
-  return heddle::compat::register_host(memory, bytes) ? HEDDLE_GPU(Success)
-                                                      : HEDDLE_GPU(ErrorHostMemoryAlreadyRegistered);
+  if (!heddle::compat::register_host(memory, bytes)) return HEDDLE_GPU(ErrorHostMemoryAlreadyRegistered);
+  heddle::sim::runtime::open_frames(memory, bytes);
+  return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(HostUnregister)(void* memory) {
   if (memory == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
-  return heddle::compat::unregister_host(memory) ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorHostMemoryNotRegistered);
+  if (!heddle::compat::unregister_host(memory)) return HEDDLE_GPU(ErrorHostMemoryNotRegistered);
+  heddle::sim::runtime::close_frames(memory);
+  return HEDDLE_GPU(Success);
 }
 
 // -- copies between devices

@@ -59,6 +59,25 @@ void frame_sharing::reach(lane& owner, const void* address) {
   owner.share_frames(address, owner.pending.private_state);
 }
 
+void frame_sharing::open(lane& self, const void* memory, size_t size_bytes, const void* live) {
+  if (!core_.map.is_on_host_stack(memory)) return;
+  if (self.is_on_stack(memory))
+    give(self, memory, live);
+  else
+    give_any(self, memory);
+  open_.push_back({static_cast<const std::byte*>(memory), size_bytes});
+}
+
+void frame_sharing::close(const void* memory) {
+  std::erase_if(open_, [&](const range& each) { return each.first == memory; });
+}
+
+bool frame_sharing::are_open(const void* address) const {
+  return std::ranges::any_of(open_, [&](const range& each) {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - each.first) < each.size_bytes;
+  });
+}
+
 void frame_sharing::want_seen(const lane& owner, const void* address) {
   if (core_.notes == nullptr) return;
   const auto below_end = static_cast<size_t>(owner.runs.stack().high() - static_cast<const std::byte*>(address));

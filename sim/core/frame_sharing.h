@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -35,8 +36,20 @@ class frame_sharing {
   /// In a search: the variable has to be seen from the beginning of its thread.
   [[gnu::cold]] void want_seen(const lane& owner, const void* address);
 
+  /// Kernels reach these bytes, where they are in frames of the lane, until they are closed. What the lane does to them is visible from now on. `live`:
+  /// likewise.
+  [[gnu::cold]] void open(lane& self, const void* memory, size_t size_bytes, const void* live);
+  [[gnu::cold]] void close(const void* memory);
+  bool are_open(const void* address) const;
+  void reset() { open_.clear(); }
+
  private:
   run_core& core_;
+  struct range {
+    const std::byte* first;
+    size_t size_bytes;
+  };
+  std::vector<range> open_;
 };
 
 }  // namespace heddle::sim

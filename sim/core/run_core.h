@@ -56,6 +56,7 @@ struct run_core {
     map.heap.reset();
     map.ranges.reset();
     threads.reset();
+    frames.reset();
     enabled.reset(machine.progress, machine.places_take_turns());
     choices.source = &source;
     choices.stopped = false;

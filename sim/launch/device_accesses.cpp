@@ -15,11 +15,6 @@ using scheduler::verdict;
 
 namespace {
 constexpr uintptr_t lowest_address = 65536;
-
-// Of what streams run on the host: a copy, and no function of the program.
-bool only_copies(const lane& self) {
-  return self.of->bulk || (self.of->copies && static_cast<const stream_copy*>(self.body)->function == nullptr);
-}
 }  // namespace
 
 std::string device_allocations::named_process(uint32_t process) {
@@ -48,10 +43,10 @@ void device_allocations::check_elsewhere(lane& self) {
     const std::string what = reaches(how);
     bad_use_of_program_heap(self, address, what, "out of bounds");
   }
-  if (core_.map.host_stacks->contains(address) && self.is_host()) {
-    if (self.is_on_stack(address)) return;
-    // A copy has no business there.
-    if (lane* const owner = only_copies(self) ? nullptr : core_.threads.owner_of_frame(address))
+  if (core_.map.host_stacks->contains(address) && (self.is_host() || core_.frames.are_open(address))) {
+    if (self.is_host() && self.is_on_stack(address)) return;
+    // A bulk copy is made for a lane of a kernel, which reaches no frames of the host.
+    if (lane* const owner = self.of->bulk ? nullptr : core_.threads.owner_of_frame(address))
       return core_.frames.reach(*owner, address);
   }
   if (core_.map.device_stacks->contains(address) || core_.map.host_stacks->contains(address) ||
@@ -97,7 +92,7 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   for (size_t n = 0; n < core_.threads.lanes_used; ++n)
     if (core_.threads.lanes[n].begun && core_.threads.lanes[n].state != lane_state::ended &&
         core_.threads.lanes[n].is_on_stack(how.address)) {
-      if (self.is_host() && !only_copies(self) && core_.threads.lanes[n].is_host())
+      if (self.is_host() && !self.of->bulk && core_.threads.lanes[n].is_host())
         core_.end(self, verdict::memory,
                   std::string(to_string(how.kind)) + " in a frame of " + name_of(core_.threads.lanes[n]) +
                       " that has returned");

@@ -129,8 +129,8 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
 
 uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run) {
   check_stream(self, stream, self.pending);
-  // Before the launch, of which the function knows all that is done until then.
-  if (what.function != nullptr) core_.frames.give_any(self, what.to);
+  // Before the launch, of which it knows all that is done until then.
+  for (const void* const given : {static_cast<const void*>(what.to), what.from}) core_.frames.give_any(self, given);
   place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
   at.after = take_place_in(stream, self);
   ++copies_given_;

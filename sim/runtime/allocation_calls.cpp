@@ -22,6 +22,16 @@ void let_reach(const void* memory, uint32_t loading, uint32_t storing) {
   if (all.contains(memory)) all.let_reach(memory, loading, storing);
 }
 
+void open_frames(const void* memory, size_t size_bytes) {
+  if (execution::current == nullptr) return;
+  const caller from = HEDDLE_CALLER;
+  execution::instance->core().frames.open(*execution::current, memory, size_bytes, from.private_state);
+}
+
+void close_frames(const void* memory) {
+  if (execution::current != nullptr) execution::instance->core().frames.close(memory);
+}
+
 namespace {
 
 /// Of what is allocated or mapped; null where that is nothing.

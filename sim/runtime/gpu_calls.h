@@ -119,6 +119,10 @@ bool waits_for_copies(const void* address);
 void note_left_to_stream(uint32_t stream);
 /// Of other devices than its own, those with a bit here alone load from the memory and store to it, where not all devices reach all memory.
 void let_reach(const void* memory, uint32_t loading, uint32_t storing);
+/// Kernels reach the memory from now on, where it lies in frames of the calling host thread, until the second call. They reach all other memory of the
+/// host in any case.
+void open_frames(const void* memory, size_t size_bytes);
+void close_frames(const void* memory);
 uint32_t device_of_stream(uint32_t stream);
 
 // -- launches, streams, events
