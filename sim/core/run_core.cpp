@@ -155,6 +155,7 @@ void run_core::observe(lane& self, uint64_t value) {
       if (stops_here) stop_for_debugger();
     }
   }
+  if (notes != nullptr && notes->touched.is_on()) notes->touched.add(self);
   if (observers.starvation.on()) observers.starvation.performed(self);
   if (observers.headway.on()) observers.headway.performed(self, value);
   if (observers.behaviour.on()) note_behaviour(self, value);

@@ -10,6 +10,7 @@
 #include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/machine/operation.h>
+#include <heddle/sim/memory/footprint.h>
 #include <heddle/sim/memory/outside_calls.h>
 #include <heddle/sim/memory/quiet_words.h>
 
@@ -73,6 +74,8 @@ struct search_notes {
   quiet_words quiet;
   /// Whether the run does what no run before it has done: while it repeats the beginning of another one, there is nothing to note.
   bool is_new = true;
+  /// Of the step that the run makes now.
+  footprint touched;
   /// Variables of the program that any run has changed, and their sizes in bytes.
   std::map<const void*, size_t> variables;
   /// Memory was given back that a lane may still access plainly: it matters where plain accesses stand.

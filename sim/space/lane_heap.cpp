@@ -78,6 +78,7 @@ lane_heap::~lane_heap() {
 void lane_heap::begin_run() {
   notes_.clear();
   names_.clear();
+  changes_ = 0;
   found_last_ = 0;
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     part& of = parts_[lane];
@@ -92,6 +93,7 @@ void lane_heap::begin_run() {
 void* lane_heap::allocate(uint32_t lane, size_t size_bytes, size_t alignment) {
   if (lane >= lanes || size_bytes > part_bytes / 2 || alignment > 4096) return nullptr;
   part& of = parts_[lane];
+  ++changes_;
   if (size_bytes == 0) size_bytes = 1;
   const size_t steps = steps_of(size_bytes);
   std::byte* const begin = base_ + lane * part_bytes;
@@ -204,6 +206,7 @@ void lane_heap::release_in_range(std::byte* memory, const lane_heap* in_use) {
 void lane_heap::give_back(std::byte* memory) {
   const auto offset = static_cast<size_t>(memory - base_);
   part& of = parts_[offset / part_bytes];
+  ++changes_;
   const size_t in_part = offset % part_bytes;
   if (in_part >= of.used_bytes) return;
   auto& header = *reinterpret_cast<piece*>(memory - sizeof(piece));

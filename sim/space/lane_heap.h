@@ -30,6 +30,8 @@ class lane_heap {
 
   /// Everything is given back.
   void begin_run();
+  /// How often something was allocated or given back in this run.
+  uint64_t changes() const { return changes_; }
   /// Null when the lane's part is used up. The alignment is a power of two, up to a page.
   void* allocate(uint32_t lane, size_t size_bytes, size_t alignment);
   /// Whether the memory is of such a heap. Gives it back when it is of `in_use`, the heap in use on this OS thread; null: there is none. Memory
@@ -126,6 +128,7 @@ class lane_heap {
   };
   std::byte* base_ = nullptr;
   size_t slice_ = 0;
+  uint64_t changes_ = 0;
   mutable size_t found_last_ = 0;  ///< the step of the header that nearest() found last; 0: none
   mutable std::unordered_map<const std::byte*, std::string> names_;  ///< of describe(), by block
   std::array<part, lanes> parts_;

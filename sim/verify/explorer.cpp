@@ -53,6 +53,7 @@ bool explorer::may_go_on_for_ever(const node& taken) {
 
 void explorer::forget_path() {
   path_.clear();
+  diamonds_.go_back();
   operations_.clear();
   taken_ = 0;
   follows_ = false;
@@ -61,6 +62,7 @@ void explorer::forget_path() {
 
 void explorer::begin_again() {
   forget_path();
+  diamonds_.clear();
   put_off_.clear();
   paths_.clear();
   from_beginning_ = true;
@@ -97,7 +99,7 @@ uint32_t explorer::follow(const choice& asked) {
   deep_ = execution::instance->core().history.steps + steps_deep;
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
   fresh.state = followed_;
-  note_turns(*execution::instance, fresh);
+  stand_in(*execution::instance, fresh, false);
   return push(fresh);
 }
 
@@ -140,7 +142,7 @@ void explorer::give_work() {
   for (node& each : given) each.left = 0;
   given.back().given.picked = static_cast<uint32_t>(std::countr_zero(first->left));
   given.back().left = first->left & (first->left - 1);
-  if (known_.put_work(given.data(), given.size() * sizeof(node))) first->left = 0;
+  if (known_.put_work(given.data(), given.size() * sizeof(node))) give_away(static_cast<size_t>(first - path_.begin()));
 }
 
 void explorer::take_work(const std::vector<std::byte>& given) {
@@ -160,6 +162,14 @@ void explorer::take_work(const std::vector<std::byte>& given) {
   deep_ = path_.back().step + steps_deep;
 }
 
+void explorer::stand_in(const execution& here, node& in, bool is_taken) {
+  note_turns(here, in);
+  if (is_taken)
+    diamonds_.push_met(in.state, standing_of(here));
+  else
+    diamonds_.push(in.state, standing_of(here));
+}
+
 void explorer::note_turns(const execution& here, node& in) {
   in.turns = static_cast<uint32_t>(operations_.size());
   for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
@@ -169,14 +179,16 @@ void explorer::note_turns(const execution& here, node& in) {
 uint32_t explorer::pick_answer(const choice& asked) {
   if (asked_ == path_.size()) return pick_fresh(asked);
   const answer& given = path_[asked_].given;
-  if (asked_ < taken_ && path_[asked_].state != no_state) note_turns(*execution::instance, path_[asked_]);
+  if (asked_ < taken_ && path_[asked_].state != no_state) stand_in(*execution::instance, path_[asked_], true);
   // What comes behind the last answer no run has done before.
   notes_.is_new = asked_ + 1 == path_.size();
   if (given.kind != asked.kind || given.count != asked.count) {
     leave_out(other_run);
     return scheduler::no_answer;
   }
+  const bool begins_step = asked_ == step_begins_;
   if (++asked_ == path_.size() && given.kind == choice_kind::actor) note_chosen(*execution::instance);
+  if (begins_step) begin_step(*execution::instance);
   return given.picked;
 }
 
@@ -285,7 +297,7 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   const uint32_t before = last_state_node();
   const uint32_t covering = common == nullptr ? no_state : known_.covers().covering(*common, facts_);
   if (covering != no_state) {
-    if (before != no_state) note_way(here, covering, before);
+    if (before != no_state) note_way(here, covering, before, fresh.given.kind);
     return false;
   }
   shared_states::state seen = {.key = key};
@@ -302,7 +314,7 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
     leave_out("more states than can be numbered");
     return false;
   }
-  if (before != no_state) note_way(here, state, before);
+  if (before != no_state) note_way(here, state, before, fresh.given.kind);
   if (!is_new) return false;
   if (common != nullptr) known_.covers().add(*common, facts_, state);
   // A key has these with the place where they lie: another process would make other keys without end.
@@ -317,8 +329,8 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
     return false;
   }
   fresh.state = state;
-  note_turns(here, fresh);
-  return true;
+  stand_in(here, fresh, false);
+  return cross(here, fresh);
 }
 
 void explorer::tell_if_unsaved() {
@@ -328,10 +340,16 @@ void explorer::tell_if_unsaved() {
   options_.cannot_be_saved(why);
 }
 
-void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
-  bool counts = options_.fair_cycles;
-  for (size_t n = from_node; n < path_.size(); ++n) counts = counts && may_go_on_for_ever(path_[n]);
-  if (!counts) return known_.add_way(nullptr);
+void explorer::note_way(execution& here, uint32_t to, uint32_t from_node, choice_kind next) {
+  const node& from = path_[from_node];
+  bool lasts = options_.fair_cycles;
+  for (size_t n = from_node; n < path_.size(); ++n) lasts = lasts && may_go_on_for_ever(path_[n]);
+  const state_graph::step made = {.from = from.state, .to = to, .lanes = lanes_since(here, from_node)};
+  known_.add_way(lasts ? &made : nullptr);
+  note_step(here, {.to = to, .lane = from.actor, .lasts = lasts}, from_node, next);
+}
+
+uint64_t explorer::lanes_since(const execution& here, uint32_t from_node) const {
   const node& from = path_[from_node];
   const size_t known = operations_.size() - from.turns;
   uint64_t lanes = 0;
@@ -339,11 +357,11 @@ void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
     if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
   for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
     if (n >= known || here.core().threads.lanes[n].operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
-  const state_graph::step made = {.from = from.state, .to = to, .lanes = lanes};
-  known_.add_way(&made);
+  return lanes;
 }
 
 bool explorer::next() {
+  end_step();
   taken_ = 0;
   from_beginning_ = false;
   // The run has come to its end before it came there.
@@ -355,7 +373,10 @@ bool explorer::next() {
       last.left &= last.left - 1;
       return true;
     }
-    if (last.state != no_state) operations_.resize(last.turns);
+    if (last.state != no_state) {
+      operations_.resize(last.turns);
+      diamonds_.pop();
+    }
     path_.pop_back();
   }
   return take_next();

@@ -7,6 +7,7 @@
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/run/execution.h>
+#include <heddle/sim/verify/diamonds.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/random_probe.h>
 #include <heddle/sim/verify/rounds_made.h>
@@ -50,6 +51,9 @@ class explorer final : public scheduler::strategy {
     asked_ = 0;
     declined_ = false;
     notes_.is_new = path_.empty() && !follows_;
+    notes_.touched.stop();
+    step_begins_ = last_state_node();
+    has_arrived_ = false;
   }
   std::string_view name() const override { return "verify"; }
   uint32_t pick(const choice& asked) override {
@@ -131,7 +135,7 @@ class explorer final : public scheduler::strategy {
   void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
     return known_.bytes() + put_off_.size() * sizeof(uint32_t) + path_.capacity() * sizeof(node) +
-           operations_.capacity() * sizeof(uint32_t);
+           operations_.capacity() * sizeof(uint32_t) + diamonds_.bytes();
   }
 
  private:
@@ -148,6 +152,7 @@ class explorer final : public scheduler::strategy {
     uint32_t state = no_state;  ///< of a choice of the actor, where states are matched
     uint64_t step = 0;          ///< of the run
     uint32_t turns = 0;         ///< where its counts of operations begin in operations_
+    uint32_t actor = no_lane;   ///< of a choice of the next actor: the lane that was chosen
     /// Of the end of a wait: the lane that waits. Of the next actor: the lane that was chosen, where that is a load as below.
     uint32_t lane = no_lane;
     /// Of the end of a wait: its private state. Of the next actor: where it stands before a load that finds nothing new.
@@ -192,6 +197,7 @@ class explorer final : public scheduler::strategy {
     path_.push_back(fresh);
     asked_ = path_.size();
     if (fresh.given.kind == choice_kind::actor) note_chosen(*execution::instance);
+    if (fresh.state != no_state && probes_ == nullptr) begin_step(*execution::instance);
     return fresh.given.picked;
   }
   /// Where turns on the device are counted in steps, each step counts for when others have theirs.
@@ -209,8 +215,29 @@ class explorer final : public scheduler::strategy {
   void add_answers(const execution& here, const answer& asked, key_maker& to) const;
   /// `common`: what a state that is new has in common with others of which one may know more, as facts_ says; null where it is not taken apart.
   bool arrive_in(execution& here, const state_key& key, const state_key* common, node& fresh);
-  void note_way(execution& here, uint32_t to, uint32_t from_node);
+  /// The run has come from the state of the node to another one, where this is chosen.
+  void note_way(execution& here, uint32_t to, uint32_t from_node, choice_kind next);
   uint32_t last_state_node() const;
+  /// Lanes that have made operations behind the state of the node, a bit each.
+  uint64_t lanes_since(const execution& here, uint32_t from_node) const;
+
+  // -- crossing.cpp: steps that commute
+
+  /// The run goes on from the last state of the path.
+  void begin_step(execution& here);
+  bool may_cross(const execution& here) const;
+  static diamonds::standing standing_of(const execution& here);
+  void note_step(execution& here, const diamonds::way& made, uint32_t from_node, choice_kind next);
+  /// What the step from the state of the node has answered; 0: more than lane and values.
+  uint64_t label_of(uint32_t from_node) const;
+  /// In a state that is new: leaves out the lanes whose next steps are known from others. False where there is no other.
+  bool cross(const execution& here, node& fresh);
+  /// The run has ended.
+  void end_step();
+  /// The answers that are left at that node are tried elsewhere.
+  void give_away(size_t at);
+  /// The path has come to the node's state, where another process has been before if it was taken from there.
+  void stand_in(const execution& here, node& in, bool is_taken);
   /// Keeps how many operations each lane has made, for the ways that begin in the state of the node.
   void note_turns(const execution& here, node& in);
 
@@ -220,6 +247,9 @@ class explorer final : public scheduler::strategy {
   std::vector<node> path_;
   size_t asked_ = 0;  ///< choices of this run so far
   std::vector<uint32_t> operations_;
+  diamonds diamonds_;
+  size_t step_begins_ = no_state;  ///< the node from whose state the run goes on last
+  bool has_arrived_ = false;       ///< in another state, from there
   size_t taken_ =
       0;  ///< nodes at the beginning of the path which another copy has met, and whose counts of operations are still to be taken
   std::deque<uint32_t> put_off_;  ///< states, in the order in which they were met

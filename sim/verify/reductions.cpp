@@ -143,6 +143,7 @@ state_key explorer::load_key(const lane& who) {
 void explorer::note_chosen(execution& here) {
   node& last = path_.back();
   const lane& who = *here.core().enabled.lanes[last.given.picked];
+  last.actor = who.id;
   last.lane = no_lane;
   if (!skips_local(here) || !leaves_memory(who) ||
       !(here.core().late == nullptr || here.core().late->finds_nothing_new(who)))

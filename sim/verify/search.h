@@ -5,7 +5,8 @@
 // told of a state, and why that is enough, is in docs/verify.md; a state is 128 bits of it (state_key.h).
 //
 // Reductions, each of which can be turned off: states are met once, and those that know more not at all; a lane whose next operation no other lane can notice takes
-// it at once; a wait that repeats itself exactly waits for a change and is not run again.
+// it at once; a wait that repeats itself exactly waits for a change and is not run again; of two steps that touch nothing in common the second order is
+// not run.
 #pragma once
 
 #include <heddle/scheduler/choice.h>
@@ -31,6 +32,8 @@ struct search_options {
   bool match_states = true;  ///< a state that was met before is not gone through again
   /// Nor one in which lanes know more than in one that was met, and all else is equal; needs `match_states`.
   bool cover_states = true;
+  /// Where two lanes take steps that touch nothing in common, the run is not made whose end is known from the other order; needs `match_states`.
+  bool cross_steps = true;
   bool skip_local = true;   ///< operations that no other lane can notice are no choice
   bool block_waits = true;  ///< a wait that repeats itself exactly is not run again before something changes
   bool fair_cycles = true;  ///< looks for hangs in which lanes move; needs `match_states`

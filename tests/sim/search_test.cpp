@@ -18,7 +18,7 @@ const std::vector<std::string> across_link = {"fidelity=link", "late=1000", "lin
 
 search_options unreduced() {
   search_options made;
-  made.match_states = made.cover_states = made.skip_local = made.block_waits = false;
+  made.match_states = made.cover_states = made.cross_steps = made.skip_local = made.block_waits = false;
   made.fair_cycles = false;
   return made;
 }

@@ -68,7 +68,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.needs_all_stores =
       !is_scoped || std::none_of(asked.assignments.begin(), asked.assignments.end(),
                                  [](const std::string& each) { return each.starts_with("history="); });
-  options.skip_local = options.block_waits = options.cover_states = asked.reduced;
+  options.skip_local = options.block_waits = options.cover_states = options.cross_steps = asked.reduced;
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;
   options.forecasts = asked.forecasts;
