@@ -24,6 +24,11 @@ void explorer::begin_step(execution& here) {
   if (!may_cross(here)) return notes_.touched.stop();
   notes_.touched.begin();
   here.core().observers.on = true;
+  const answer& given = path_[asked_ - 1].given;
+  if (given.kind != choice_kind::actor) return;
+  const lane& who = *here.core().enabled.lanes[given.picked];
+  // A lane that begins takes a stack. The first step of a wave counts for which waves are promised a turn.
+  goes_on_ = who.begun && (who.is_host() || who.of->stepped || here.machine().progress == progress_model::fair);
 }
 
 diamonds::standing explorer::standing_of(const execution& here) {
@@ -47,6 +52,7 @@ uint64_t explorer::label_of(uint32_t from_node) const {
         break;
       case choice_kind::visible:
       case choice_kind::spurious:
+      case choice_kind::wake:
         made.add(static_cast<uint64_t>(each.given.kind) << 32 | each.given.count);
         made.add(each.given.picked);
         break;
@@ -57,6 +63,26 @@ uint64_t explorer::label_of(uint32_t from_node) const {
   return made.key().low;
 }
 
+namespace {
+
+/// Whether the lane waits until memory changes that it has looked at.
+bool waits_for_memory(const lane& who) {
+  if (who.state != lane_state::waiting || who.awaits != nullptr) return false;
+  switch (who.pending.kind) {
+    case operation_kind::pause:
+    case operation_kind::load:
+    case operation_kind::plain_load:
+    case operation_kind::volatile_load:
+    case operation_kind::read_modify_write:
+    case operation_kind::compare_exchange:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void explorer::note_step(execution& here, const diamonds::way& made, uint32_t from_node, choice_kind next) {
   has_arrived_ = true;
   if (!notes_.touched.is_on()) return;
@@ -64,16 +90,21 @@ void explorer::note_step(execution& here, const diamonds::way& made, uint32_t fr
   const node& from = path_[from_node];
   diamonds::way taken = made;
   taken.lane = from.actor;
-  // The first step of a wave counts for which waves are promised a turn.
-  taken.commutes = from.given.kind == choice_kind::actor && next == choice_kind::actor && core.phase.is_open() &&
-                   lanes_since(here, from_node) == uint64_t{1} << from.actor &&
-                   operations_[from.turns + from.actor] != 0 && standing_of(here) == diamonds_.in();
+  // Within an operation the lane goes on alone.
+  if (from.given.kind != choice_kind::actor || next != choice_kind::actor)
+    return diamonds_.arrive(taken, notes_.touched);
+  const lane& who = core.threads.lanes[from.actor];
+  diamonds::standing left_behind = standing_of(here);
+  const bool has_ended = who.state == lane_state::ended;
+  if (has_ended || waits_for_memory(who)) left_behind.enabled |= uint64_t{1} << who.id;
+  taken.commutes = goes_on_ && core.phase.is_open() && lanes_since(here, from_node) == uint64_t{1} << from.actor &&
+                   left_behind == diamonds_.in();
   if (taken.commutes) {
-    const lane& who = core.threads.lanes[from.actor];
     taken.label = label_of(from_node);
     taken.host = who.is_host();
     // Whether it goes on or begins to wait depends on what it has read in its loop until now.
     for (const watched& one : who.reads.entries()) notes_.touched.add_read(one.address, one.size_bytes);
+    if (has_ended) notes_.touched.add_end();
     taken.commutes = taken.label != 0 && notes_.touched.is_whole();
   }
   diamonds_.arrive(taken, notes_.touched);

@@ -250,6 +250,7 @@ class explorer final : public scheduler::strategy {
   diamonds diamonds_;
   size_t step_begins_ = no_state;  ///< the node from whose state the run goes on last
   bool has_arrived_ = false;       ///< in another state, from there
+  bool goes_on_ = false;           ///< the lane that goes on had begun before
   size_t taken_ =
       0;  ///< nodes at the beginning of the path which another copy has met, and whose counts of operations are still to be taken
   std::deque<uint32_t> put_off_;  ///< states, in the order in which they were met
