@@ -32,8 +32,9 @@ class footprint {
   /// The lane has made its pending operation.
   void add(const lane& self);
   void add_read(const void* address, size_t size_bytes) { add(address, size_bytes, false); }
+  void add_write(const void* address, size_t size_bytes) { add(address, size_bytes, true); }
   /// The lane has ended: in what order lanes do is told, as of stores to one word.
-  void add_end() { add(nullptr, 1, true); }
+  void add_end() { add_write(nullptr, 1); }
 
   const std::vector<range>& ranges() const { return ranges_; }
   /// Whether they are all that the step depends on, and all that it has changed of what other lanes may notice.

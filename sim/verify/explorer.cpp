@@ -142,7 +142,15 @@ void explorer::give_work() {
   for (node& each : given) each.left = 0;
   given.back().given.picked = static_cast<uint32_t>(std::countr_zero(first->left));
   given.back().left = first->left & (first->left - 1);
-  if (known_.put_work(given.data(), given.size() * sizeof(node))) give_away(static_cast<size_t>(first - path_.begin()));
+  if (!known_.put_work(given.data(), given.size() * sizeof(node))) return;
+  first->left = 0;
+  if (first->state != no_state) return;
+  // Of the lane that goes on from the state before, not all is gone through here.
+  size_t levels = 0;
+  auto before = path_.begin();
+  for (auto each = path_.begin(); each != first; ++each)
+    if (each->state != no_state) ++levels, before = each;
+  if (levels != 0 && before->actor != no_lane) diamonds_.spoil(levels - 1, before->actor);
 }
 
 void explorer::take_work(const std::vector<std::byte>& given) {
@@ -163,17 +171,13 @@ void explorer::take_work(const std::vector<std::byte>& given) {
 }
 
 void explorer::stand_in(const execution& here, node& in, bool is_taken) {
-  note_turns(here, in);
+  in.turns = static_cast<uint32_t>(operations_.size());
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    operations_.push_back(here.core().threads.lanes[n].operations);
   if (is_taken)
     diamonds_.push_met(in.state, standing_of(here));
   else
     diamonds_.push(in.state, standing_of(here));
-}
-
-void explorer::note_turns(const execution& here, node& in) {
-  in.turns = static_cast<uint32_t>(operations_.size());
-  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
-    operations_.push_back(here.core().threads.lanes[n].operations);
 }
 
 uint32_t explorer::pick_answer(const choice& asked) {
@@ -342,22 +346,18 @@ void explorer::tell_if_unsaved() {
 
 void explorer::note_way(execution& here, uint32_t to, uint32_t from_node, choice_kind next) {
   const node& from = path_[from_node];
-  bool lasts = options_.fair_cycles;
-  for (size_t n = from_node; n < path_.size(); ++n) lasts = lasts && may_go_on_for_ever(path_[n]);
-  const state_graph::step made = {.from = from.state, .to = to, .lanes = lanes_since(here, from_node)};
-  known_.add_way(lasts ? &made : nullptr);
-  note_step(here, {.to = to, .lane = from.actor, .lasts = lasts}, from_node, next);
-}
-
-uint64_t explorer::lanes_since(const execution& here, uint32_t from_node) const {
-  const node& from = path_[from_node];
   const size_t known = operations_.size() - from.turns;
+  bool lasts = options_.fair_cycles;
   uint64_t lanes = 0;
-  for (size_t n = from_node; n < path_.size(); ++n)
+  for (size_t n = from_node; n < path_.size(); ++n) {
+    lasts = lasts && may_go_on_for_ever(path_[n]);
     if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
+  }
   for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
     if (n >= known || here.core().threads.lanes[n].operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
-  return lanes;
+  const state_graph::step made = {.from = from.state, .to = to, .lanes = lanes};
+  known_.add_way(lasts ? &made : nullptr);
+  note_step(here, {.to = to, .lane = from.actor, .lasts = lasts}, lanes, from_node, next);
 }
 
 bool explorer::next() {

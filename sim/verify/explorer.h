@@ -218,28 +218,20 @@ class explorer final : public scheduler::strategy {
   /// The run has come from the state of the node to another one, where this is chosen.
   void note_way(execution& here, uint32_t to, uint32_t from_node, choice_kind next);
   uint32_t last_state_node() const;
-  /// Lanes that have made operations behind the state of the node, a bit each.
-  uint64_t lanes_since(const execution& here, uint32_t from_node) const;
 
   // -- crossing.cpp: steps that commute
 
   /// The run goes on from the last state of the path.
   void begin_step(execution& here);
-  bool may_cross(const execution& here) const;
-  static diamonds::standing standing_of(const execution& here);
-  void note_step(execution& here, const diamonds::way& made, uint32_t from_node, choice_kind next);
-  /// What the step from the state of the node has answered; 0: more than lane and values.
-  uint64_t label_of(uint32_t from_node) const;
+  /// The run has made the step that `made` is, in which these lanes have made operations.
+  void note_step(execution& here, diamonds::way made, uint64_t lanes, uint32_t from_node, choice_kind next);
   /// In a state that is new: leaves out the lanes whose next steps are known from others. False where there is no other.
   bool cross(const execution& here, node& fresh);
   /// The run has ended.
   void end_step();
-  /// The answers that are left at that node are tried elsewhere.
-  void give_away(size_t at);
-  /// The path has come to the node's state, where another process has been before if it was taken from there.
+  /// The path has come to the node's state: keeps where the run stands, for the ways that begin there. Another process has been there before where the
+  /// path was taken from it.
   void stand_in(const execution& here, node& in, bool is_taken);
-  /// Keeps how many operations each lane has made, for the ways that begin in the state of the node.
-  void note_turns(const execution& here, node& in);
 
   const search_options& options_;
   search_notes& notes_;
@@ -250,7 +242,6 @@ class explorer final : public scheduler::strategy {
   diamonds diamonds_;
   size_t step_begins_ = no_state;  ///< the node from whose state the run goes on last
   bool has_arrived_ = false;       ///< in another state, from there
-  bool goes_on_ = false;           ///< the lane that goes on had begun before
   size_t taken_ =
       0;  ///< nodes at the beginning of the path which another copy has met, and whose counts of operations are still to be taken
   std::deque<uint32_t> put_off_;  ///< states, in the order in which they were met

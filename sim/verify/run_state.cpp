@@ -104,6 +104,16 @@ bool visit_apart(const execution& run, state_reader& to, known_facts& known) {
   return late != nullptr && late->tell_apart(to, still_to_come_of(run), known);
 }
 
+diamonds::standing standing_of(const execution& run) {
+  const run_core& core = run.core();
+  diamonds::standing made;
+  for (const lane* each : core.enabled.lanes) made.enabled |= uint64_t{1} << each->id;
+  made.allocated = core.map.heap.allocations().size() + core.map.heap.frees() + core.notes->lanes_allocate->changes();
+  made.outside = run.hosts().changed_outside;
+  made.time = core.clock.cycle();
+  return made;
+}
+
 void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read) {
   stands.fact(waiter.id);
   stands.fact(as_fact(waiter.pending.place));

@@ -7,6 +7,7 @@
 #include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/run/execution.h>
+#include <heddle/sim/verify/diamonds.h>
 
 namespace heddle::sim {
 
@@ -17,6 +18,9 @@ bool visit_state(const execution& run, state_reader& to);
 bool visit_late(const execution& run, state_reader& to);
 /// The same taken apart. False where that is not done.
 bool visit_apart(const execution& run, state_reader& to, known_facts& known);
+
+/// What a step of a lane may change beside memory.
+diamonds::standing standing_of(const execution& run);
 
 /// Where the lane stands in its loop with its private state, and what it has read since its last progress.
 void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read);
