@@ -40,7 +40,7 @@ TEST(search_crossing, leaves_out_runs_and_neither_states_nor_ways) {
     ASSERT_TRUE(all.search.complete && fewer.search.complete) << memory << all.search.left_out << fewer.search.left_out;
     EXPECT_EQ(fewer.search.states, all.search.states) << memory;
     EXPECT_EQ(fewer.search.transitions, all.search.transitions) << memory;
-    EXPECT_LT(fewer.search.runs * 3, all.search.runs) << memory;
+    EXPECT_LT(fewer.search.runs * 2, all.search.runs) << memory;
   }
 }
 
