@@ -334,7 +334,7 @@ void launches::visit_kernels(state_reader& to) const {
   if (core_.notes != nullptr && core_.notes->asks_for_ends) early_.seen().visit_state(to);
   early_.visit_state(to);
   bulk_.visit_state(to);
-  for (const uint32_t device : launch_devices_) to.fact(device);
+  for (const uint32_t stream : launch_streams_) to.fact(stream);  // which stays on its device
   const device_set& devices = memory_.devices();
   for (uint32_t device = devices.gpus(); device < devices.size(); ++device)
     for (const uint32_t gpu : devices[device].gpus) to.fact(gpu);
@@ -342,7 +342,7 @@ void launches::visit_kernels(state_reader& to) const {
 
 void launches::check_invariants() const {
   must_hold(kernel_ends_.size() == kernels_launched_, "launches: each has an end to wait for");
-  must_hold(launch_devices_.size() == kernels_launched_, "launches: each has a device");
+  must_hold(launch_streams_.size() == kernels_launched_, "launches: each is in a stream");
   uint64_t running = 0;
   for (const uint64_t end : kernel_ends_) {
     must_hold(end <= 1, "launches: an end is told once");

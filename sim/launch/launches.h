@@ -188,6 +188,7 @@ class launches {
   std::deque<launched_kernel> kernels_;   ///< launched; the first has not ended, others may have
   std::deque<uint64_t> kernel_ends_;      ///< by launch: 1 when it has ended; watched by what waits for it
   std::vector<uint32_t> launch_devices_;  ///< by launch
+  std::vector<uint32_t> launch_streams_;  ///< likewise
   std::vector<stream_state> streams_;     ///< the first is the default stream
   std::vector<event_state> events_;
   bool streams_used_ = false;     ///< in this run

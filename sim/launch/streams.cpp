@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -32,6 +33,7 @@ void launches::forget_rest() {
     streams_[device].device = device;
   }
   launch_devices_.clear();
+  launch_streams_.clear();
   events_.clear();
   early_.forget();
 }
@@ -128,20 +130,29 @@ result<uint32_t> launches::open_process(uint32_t gpu) {
 
 namespace {
 
-// Streams that wait for each other would name the same work again and again, twice as often with each round.
-void name_once(std::vector<uint32_t>& work) {
+// Streams that wait for each other would name the same work again and again, and each that came before it in its stream: what waits for the last one
+// waits for all.
+void leave_latest(std::vector<uint32_t>& work, const std::vector<uint32_t>& streams) {
   constexpr size_t few = 16;
-  if (work.size() > few) {
-    std::sort(work.begin(), work.end());
-    work.erase(std::unique(work.begin(), work.end()), work.end());
+  if (work.size() <= few) {
+    const auto is_behind = [&](uint32_t earlier, size_t at) {
+      for (size_t n = 0; n < work.size(); ++n)
+        if (streams[work[n]] == streams[earlier] && (work[n] > earlier || (work[n] == earlier && n < at))) return true;
+      return false;
+    };
+    std::vector<uint32_t> latest;
+    for (size_t n = 0; n < work.size(); ++n)
+      if (!is_behind(work[n], n)) latest.push_back(work[n]);
+    work = std::move(latest);
     return;
   }
-  size_t kept = 0;
-  for (const uint32_t each : work) {
-    const auto end = work.begin() + static_cast<std::ptrdiff_t>(kept);
-    if (std::find(work.begin(), end, each) == end) work[kept++] = each;
-  }
-  work.resize(kept);
+  const auto in_streams = [&](uint32_t one, uint32_t other) {
+    return std::pair(streams[one], ~one) < std::pair(streams[other], ~other);
+  };
+  const auto of_one_stream = [&](uint32_t one, uint32_t other) { return streams[one] == streams[other]; };
+  std::sort(work.begin(), work.end(), in_streams);
+  work.erase(std::unique(work.begin(), work.end(), of_one_stream), work.end());
+  std::sort(work.begin(), work.end());
 }
 
 }  // namespace
@@ -157,13 +168,13 @@ std::vector<uint32_t> launches::work_before(uint32_t stream) const {
   if (!is_default(own, stream, memory_.devices())) {
     add(own);
     if (own.blocking) add(streams_[memory_.devices()[own.device].stream]);
-    name_once(before);
+    leave_latest(before, launch_streams_);
     return before;
   }
   for (const stream_state& other : streams_)
     if (other.blocking && other.device == own.device) add(other);
+  leave_latest(before, launch_streams_);
   std::sort(before.begin(), before.end());
-  before.erase(std::unique(before.begin(), before.end()), before.end());
   return before;
 }
 
@@ -176,6 +187,7 @@ std::vector<uint32_t> launches::take_place_in(uint32_t stream, lane& self) {
   early_.seen().launched(streams_[stream].device);
   if (core_.late != nullptr) core_.late->release_object(self, object_of_launch(kernels_launched_));
   launch_devices_.push_back(streams_[stream].device);
+  launch_streams_.push_back(stream);
   ++kernels_launched_;
   ++kernels_running_;
   ++memory_.devices()[streams_[stream].device].running;
@@ -244,7 +256,7 @@ void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint3
   std::vector<uint32_t>& waits = streams_[stream].waits;
   if (is_default(streams_[stream], stream, memory_.devices())) waits = work_before(stream);
   waits.insert(waits.end(), work.begin(), work.end());
-  name_once(waits);
+  leave_latest(waits, launch_streams_);
 }
 
 // -- the driver ---------------------------------------------------------------------------------------------------------------------

@@ -320,7 +320,7 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   }
   if (before != no_state) note_way(here, state, before, fresh.given.kind);
   if (!is_new) return false;
-  if (common != nullptr) known_.covers().add(*common, facts_, state);
+  if (common != nullptr) known_.covers().add_asked(state);
   // A key has these with the place where they lie: another process would make other keys without end.
   if (!here.core().hidden.empty()) known_.note_unsaved();
   note_sample(state, key);

@@ -80,7 +80,8 @@ bool state_covers::stands_for(const record& less, const record& more) {
 
 uint32_t state_covers::covering(const state_key& common, const known_facts& known) {
   const shared_lock::holder held(shared_->locked);
-  if (!translate(common, known)) return none;
+  is_fresh_ = translate(common, known);
+  if (!is_fresh_) return none;
   for (uint32_t place = head_of(common); place != 0;) {
     const record& one = at(place - 1);
     if (one.common == common && stands_for(one, fresh())) return one.state;
@@ -91,7 +92,17 @@ uint32_t state_covers::covering(const state_key& common, const known_facts& know
 
 void state_covers::add(const state_key& common, const known_facts& known, uint32_t state) {
   const shared_lock::holder held(shared_->locked);
-  if (!translate(common, known)) return;
+  is_fresh_ = false;
+  if (translate(common, known)) keep(state);
+}
+
+void state_covers::add_asked(uint32_t state) {
+  const shared_lock::holder held(shared_->locked);
+  if (is_fresh_) keep(state);
+}
+
+void state_covers::keep(uint32_t state) {
+  const state_key common = fresh().common;
   if (shared_->records >> shared_->heads_log2 != 0) grow();
   uint32_t* link = &head_of(common);
   while (*link != 0) {
@@ -176,6 +187,7 @@ bool state_covers::is_whole(uint32_t states) {
 }
 
 void state_covers::clear() {
+  is_fresh_ = false;
   for (uint32_t log2 = fewest_heads_log2; log2 <= shared_->heads_log2; ++log2)
     std::memset(&heads_[size_t{1} << log2], 0, sizeof(uint32_t) << log2);
   for (size_t n = 0; shared_->names != 0 && n < names_.most(); ++n)

@@ -35,6 +35,8 @@ class state_covers {
   uint32_t covering(const state_key& common, const known_facts& known);
   /// The state stands for those that know more. Without room for its record, it does not.
   void add(const state_key& common, const known_facts& known, uint32_t state);
+  /// The same of a state of which covering() was asked last.
+  void add_asked(uint32_t state);
   void clear();
   /// All records.
   void save(bytes_out& to) const;
@@ -81,6 +83,8 @@ class state_covers {
   uint32_t number_of(uint64_t name);
   /// Puts what is known into fresh_, in the order of the numbers; false where there is no number left.
   bool translate(const state_key& common, const known_facts& known);
+  /// Keeps that record as the state's.
+  void keep(uint32_t state);
   record& fresh() { return *reinterpret_cast<record*>(fresh_.data()); }
   bool stands_for(const record& less, const record& more);
   uint32_t& head_of(const state_key& common) {
@@ -101,6 +105,7 @@ class state_covers {
   shared_array<uint32_t> heads_;  ///< as the slots of shared_states: behind the smaller ones that they have replaced
   shared_array<uint32_t> words_;
   std::vector<uint32_t> fresh_;  ///< a record
+  bool is_fresh_ = false;        ///< it is that of the state of which covering() was asked last
   std::vector<std::pair<uint32_t, uint32_t>> order_;
   std::vector<uint32_t> same_;  ///< by knower of one record: its place in another one
 };

@@ -867,7 +867,7 @@ TEST(StateCovers, WhatKnowsLessStandsForWhatKnowsMore) {
   const known_facts one_more_knower = facts_of({10, 30, 20}, {{7, {0, 1}}});
   state_covers covers(1 << 10);
   EXPECT_EQ(covers.covering(key, less), state_covers::none);
-  covers.add(key, less, 3);
+  covers.add_asked(3);
   EXPECT_EQ(covers.covering(key, less), 3u);
   EXPECT_EQ(covers.covering(key, more), 3u);
   EXPECT_EQ(covers.covering(key, nothing_unknown), 3u);
