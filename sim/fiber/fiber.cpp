@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -24,6 +25,8 @@ namespace {
 
 // The kernel's default limit is 65,530 mappings a process (vm.max_map_count), and a guard page splits a mapping in two.
 constexpr size_t max_guarded_stacks = 16384;
+// Of all arenas: each OS thread that makes runs has its own. Only a count: nothing else is read because of it.
+std::atomic<size_t> guarded_stacks = 0;
 
 size_t page_bytes() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -66,14 +69,20 @@ stack_arena::stack_arena(size_t stack_bytes, size_t capacity)
 stack_arena::~stack_arena() {
 #ifdef HEDDLE_ADDRESS_SANITIZER
   // What is mapped here next has no variables that were left.
-  __asan_unpoison_memory_region(base_, guarded_ < max_guarded_stacks ? guarded_ * stride_bytes_ : reserved_bytes_);
+  __asan_unpoison_memory_region(base_, used_bytes_.size() * stride_bytes_);
 #endif
+  guarded_stacks.fetch_sub(guarded_, std::memory_order_relaxed);
   munmap(base_, reserved_bytes_);
 }
 
 void stack_arena::guard_up_to(size_t index) {
-  for (; guarded_ <= index && guarded_ < max_guarded_stacks; ++guarded_)
-    if (mprotect(base_ + guarded_ * stride_bytes_, guard_bytes(), PROT_NONE) != 0) break;
+  for (; guarded_ <= index; ++guarded_) {
+    if (guarded_stacks.fetch_add(1, std::memory_order_relaxed) < max_guarded_stacks &&
+        mprotect(base_ + guarded_ * stride_bytes_, guard_bytes(), PROT_NONE) == 0)
+      continue;
+    guarded_stacks.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
 }
 
 // What a run leaves there would be what the next one finds in its variables before they are set, and a schedule would not be the same twice.

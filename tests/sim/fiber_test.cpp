@@ -2,8 +2,11 @@
 #include "fixed_program.h"
 #include "run.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -256,6 +259,33 @@ TEST(threads, two_machines_on_one_thread_take_turns) {
   EXPECT_NE(expected, expected_of_other);
   EXPECT_EQ(runs(one), expected);
   EXPECT_EQ(runs(other), expected_of_other);
+}
+
+/// All lanes are on their way at once.
+void all_meet() {
+  constexpr uint32_t blocks = 540;
+  constexpr uint32_t lanes = 32;
+  device some;
+  auto* const words = some.allocate_shared<uint32_t>(1, "words");
+  some.launch({.blocks = blocks, .waves = 1, .lanes = lanes}, [=] {
+    const word<uint32_t> come(words[0]);
+    come.fetch_add(1, relaxed);
+    while (come.load(relaxed) != blocks * lanes) target::pause();
+  });
+  some.synchronize();
+  some.free(words);
+}
+
+TEST(threads, machines_of_many_lanes_leave_the_process_mappings) {
+  machine one({"stack_kib=16", "budget=10000000"});
+  machine other({"stack_kib=16", "budget=10000000"});
+  EXPECT_EQ(one.run(all_meet, 1).verdict, verdict::ok);
+  EXPECT_EQ(other.run(all_meet, 1).verdict, verdict::ok);
+  std::ifstream maps("/proc/self/maps");
+  const auto mappings = std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+  // Of 65,530 that Linux gives.
+  EXPECT_LT(mappings, 50'000);
+  EXPECT_GT(mappings, 17'000) << "most stacks have guards";
 }
 
 }  // namespace

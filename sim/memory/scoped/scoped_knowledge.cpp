@@ -28,8 +28,9 @@ void knowledge::reset() {
   }
   if (learnt_.after) learnt_.clear();
   if (acquired_.after) acquired_.clear();
-  if (begun_) begun_ = snapshot();
-  begun_behind_ = nullptr;
+  if (begun_next_ != 0)
+    for (begun_alike& each : begun_) each.clear();
+  begun_next_ = 0;
   lanes_used_ = 0;
   by_slot_.clear();
   free_.clear();

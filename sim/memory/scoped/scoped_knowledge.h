@@ -10,6 +10,7 @@
 #include <heddle/sim/settings/link.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -138,6 +139,8 @@ class knowledge {
   void order(const lane& first, lane& then);
   [[gnu::hot]] void release_object(lane& self, const void* object);
   [[gnu::hot]] void acquire_object(lane& self, const void* object);
+  /// A lane that knew the same before, and has begun behind the same; null: none is known.
+  const begun_alike* find_begun(const shared_clock& before, const causal_clock* behind) const;
 
   // -- scoped_arms.cpp: waves with one program counter
 
@@ -194,17 +197,15 @@ class knowledge {
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen
   const lane_facts* fenced_last_ =
-      nullptr;             ///< the thread that has made the last of them, if it has learnt nothing since
-  clock_table objects_;    ///< by address
-  learnt_alike learnt_;    ///< by clocks of lanes
-  learnt_alike acquired_;  ///< by what they have acquired
-  /// The clock of a lane that began with what this object gave, of which so many releases had been made at any object.
-  snapshot begun_;
-  const causal_clock* begun_behind_ = nullptr;
-  uint64_t begun_at_ = 0;
-  uint64_t object_releases_ = 0;
-  bool arrives_in_order_ = false;  ///< what a device stores for the host
-  uint64_t arrived_in_order_ = 0;  ///< then: the latest of its stores that the host has seen
+      nullptr;                        ///< the thread that has made the last of them, if it has learnt nothing since
+  clock_table objects_;               ///< by address
+  learnt_alike learnt_;               ///< by clocks of lanes
+  learnt_alike acquired_;             ///< by what they have acquired
+  std::array<begun_alike, 8> begun_;  ///< the last ones
+  size_t begun_next_ = 0;             ///< how many there were
+  uint64_t object_releases_ = 0;      ///< at any object
+  bool arrives_in_order_ = false;     ///< what a device stores for the host
+  uint64_t arrived_in_order_ = 0;     ///< then: the latest of its stores that the host has seen
 };
 
 }  // namespace heddle::sim::scoped

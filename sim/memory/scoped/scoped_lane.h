@@ -67,6 +67,19 @@ struct learnt_alike {
   }
 };
 
+/// Likewise lanes that begin behind the same work.
+struct begun_alike {
+  shared_clock before;
+  const causal_clock* behind = nullptr;  ///< what was released at the end of that work
+  uint64_t at = 0;                       ///< how often anything had been released then
+  snapshot after;
+
+  void clear() {
+    before.clear();
+    after = snapshot();
+  }
+};
+
 /// A store that a relaxed load of a device's lane has read, as long as it has not been asked what a fence behind the load could
 /// acquire from it. Nearly all loads are never followed by one.
 struct deferred_read {

@@ -135,20 +135,29 @@ void knowledge::release_object(lane& self, const void* object) {
   new_epoch(facts(self));
 }
 
+const begun_alike* knowledge::find_begun(const shared_clock& before, const causal_clock* behind) const {
+  for (const begun_alike& each : begun_)
+    if (each.after && each.behind == behind && each.at == object_releases_ && each.before.is_same(before)) return &each;
+  return nullptr;
+}
+
 void knowledge::acquire_object(lane& self, const void* object) {
   const causal_clock* const known = objects_.find(reinterpret_cast<uintptr_t>(object));
   if (known == nullptr) return;
   lane_facts& mine = facts(self);
-  const bool begins = mine.has_siblings && !mine.clock.as_snapshot();
-  if (begins && begun_behind_ == known && begun_at_ == object_releases_) {
-    mine.clock.share(begun_);
-  } else {
+  // The lanes of a kernel begin with what one of them knows then, behind the same work.
+  const bool begins = mine.has_siblings && mine.epoch == 1;
+  if (!begins) {
     mine.clock.edit(snapshots_).join_all(*known);
-    if (begins) {
-      begun_ = mine.clock.as_snapshot();
-      begun_behind_ = known;
-      begun_at_ = object_releases_;
-    }
+  } else if (const begun_alike* const like = find_begun(mine.clock, known); like != nullptr) {
+    mine.clock.share(like->after);
+  } else {
+    begun_alike& made = begun_[begun_next_++ % begun_.size()];
+    made.before = mine.clock;
+    mine.clock.edit(snapshots_).join_all(*known);
+    made.behind = known;
+    made.at = object_releases_;
+    made.after = mine.clock.as_snapshot();
   }
   clock_changed(mine);
 }
