@@ -9,6 +9,11 @@
 
 __global__ void add_one(int* numbers) { numbers[threadIdx.x] += 1; }
 __global__ void store(int* word, int value) { *word = value; }
+__global__ void add_up(int* numbers, int* sum) {
+  int& own = numbers[blockIdx.x * blockDim.x + threadIdx.x];
+  own += 1;
+  atomicAdd(sum, own);
+}
 
 namespace {
 
@@ -20,9 +25,17 @@ cudaStream_t new_stream() {
   return stream;
 }
 
+/// Whether the process has taken no more than a GiB.
+bool takes_little_room(const char* what, int count) {
+  constexpr long most_kib = 1 << 20;
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  if (used.ru_maxrss > most_kib) printf("%ld KiB for %d %s\n", used.ru_maxrss, count, what);
+  return used.ru_maxrss <= most_kib;
+}
+
 /// Each launch comes behind the one before, in a stream and beside copies of it. Lanes by the ten thousand, of which a wave runs at a time.
 int launches_in_a_row(int count) {
-  constexpr long most_kib = 1 << 20;
   int* numbers = nullptr;
   int host[lanes] = {};
   if (cudaMalloc(&numbers, sizeof host) != cudaSuccess) return 2;
@@ -35,10 +48,22 @@ int launches_in_a_row(int count) {
     cudaStreamSynchronize(stream);
     if (host[0] != n || host[lanes - 1] != n) return 1;
   }
-  rusage used = {};
-  getrusage(RUSAGE_SELF, &used);
-  if (used.ru_maxrss > most_kib) printf("%ld KiB for %d launches\n", used.ru_maxrss, count);
-  return used.ru_maxrss > most_kib ? 1 : 0;
+  return takes_little_room("launches", count) ? 0 : 1;
+}
+
+/// Lanes that run at a time, behind a fill, and each store to a word of their own and add to one of all.
+int lanes_at_once(int blocks) {
+  constexpr int threads = 128;
+  int* numbers = nullptr;
+  int* sum = nullptr;
+  int host = 0;
+  const size_t bytes = static_cast<size_t>(blocks) * threads * sizeof(int);
+  if (cudaMalloc(&numbers, bytes) != cudaSuccess || cudaMalloc(&sum, sizeof(int)) != cudaSuccess) return 2;
+  cudaMemset(numbers, 0, bytes);
+  cudaMemset(sum, 0, sizeof(int));
+  add_up<<<blocks, threads>>>(numbers, sum);
+  cudaMemcpy(&host, sum, sizeof host, cudaMemcpyDeviceToHost);
+  return host == blocks * threads && takes_little_room("blocks", blocks) ? 0 : 1;
 }
 
 /// Two streams that wait for each other in turn, and a graph that is launched again and again.
@@ -118,6 +143,7 @@ int threads_in_a_row(bool waits) {
 int main(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   if (what == "launches") return launches_in_a_row(atoi(words[2]));
+  if (what == "lanes") return lanes_at_once(atoi(words[2]));
   if (what == "meetings") return streams_that_meet(atoi(words[2]));
   if (what == "reads" || what == "waits") return reads_after_many(what == "waits");
   if (what == "thread_reads" || what == "thread_waits") return threads_in_a_row(what == "thread_waits");

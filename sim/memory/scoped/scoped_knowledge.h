@@ -68,6 +68,7 @@ class knowledge {
     mine.learnt_at = core_.history.this_step();
     if (fenced_last_ == &mine) fenced_last_ = nullptr;
   }
+  /// What the lane knows of others.
   const snapshot& snapshot_of(lane_facts& mine) {
     if (!mine.told) take_snapshot(mine);
     return mine.clock.as_snapshot();

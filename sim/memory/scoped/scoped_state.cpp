@@ -24,6 +24,8 @@ class scoped_memory::normal_form : common_knowledge {
   }
 
  private:
+  static constexpr uint32_t no_lane = ~uint32_t{0};
+
   /// Of one thing; null while epochs are collected.
   using maker = key_maker;
 
@@ -40,26 +42,26 @@ class scoped_memory::normal_form : common_knowledge {
     const std::vector<uint32_t>& known = epochs_[lane];
     return static_cast<uint64_t>(std::upper_bound(known.begin(), known.end(), epoch) - known.begin());
   }
-  /// Whether a lane can learn from it.
-  bool entries(maker* to, const clock_entries& clock) const {
+  /// Whether a lane can learn from it. Of `but` it says nothing: what gives the clock says more of that lane.
+  bool entries(maker* to, const clock_entries& clock, uint32_t but = no_lane) const {
     if (to == nullptr) return false;
     bool any = false;
     for (uint32_t lane = 0; lane < epochs_.size(); ++lane) {
-      if (epochs_[lane].empty()) continue;
+      if (epochs_[lane].empty() || lane == but) continue;
       const uint64_t place = rank(lane, entry_of(clock, lane));
       any = any || place != 0;
       to->add(place);
     }
     return any;
   }
-  bool clock(maker* to, const causal_clock& told) const {
-    const bool ordered = entries(to, told.ordered);
-    return entries(to, told.what_is_seen()) || ordered;
+  bool clock(maker* to, const causal_clock& told, uint32_t but = no_lane) const {
+    const bool ordered = entries(to, told.ordered, but);
+    return entries(to, told.what_is_seen(), but) || ordered;
   }
   void release(maker* to, const release_entry& given) {
     epoch(to, given.releaser, given.epoch);
     if (to == nullptr) return;
-    clock(to, *given.view);
+    clock(to, *given.view, given.releaser);
     to->add(uint64_t{given.reach} << 16 | uint64_t{given.machine_reach} << 8 | (given.as_written ? 1u : 0u));
   }
 
@@ -121,7 +123,7 @@ class scoped_memory::normal_form : common_knowledge {
       if (epoch_known(lane, one.epoch)) continue;
       epoch(into, lane, one.epoch);
       if (into == nullptr) continue;
-      clock(into, *one.view);
+      clock(into, *one.view, lane);
       into->add(one.reach);
     }
     key_sum all;
