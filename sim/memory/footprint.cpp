@@ -6,6 +6,9 @@ namespace {
 
 constexpr size_t largest_atomic_bytes = 8;
 
+/// A read-modify-write of an x86 is a full fence: what one of them makes seen, the next one sees, as if each wrote one word.
+const void* const host_fences = reinterpret_cast<const void*>(uintptr_t{8});
+
 /// An access of 16 bytes is two of scoped memory, and one of sequential consistency has its place among all others.
 bool is_of_its_words_alone(const operation& made) {
   return made.order != memory_order::seq_cst && made.size_bytes <= largest_atomic_bytes;
@@ -26,8 +29,11 @@ void footprint::add(const lane& self) {
     case operation_kind::volatile_store:
     case operation_kind::read_modify_write:
     case operation_kind::compare_exchange:
-      if (is_of_its_words_alone(made)) return add(made.address, made.size_bytes, may_write(made.kind));
-      break;
+      if (!is_of_its_words_alone(made)) break;
+      if (self.is_host() &&
+          (made.kind == operation_kind::read_modify_write || made.kind == operation_kind::compare_exchange))
+        add_write(host_fences, 1);
+      return add(made.address, made.size_bytes, may_write(made.kind));
     case operation_kind::fence:
       if (made.order != memory_order::seq_cst) return;
       break;

@@ -8,7 +8,8 @@
 namespace heddle::sim {
 namespace {
 
-/// Whether steps change what others may notice by the memory that they touch, and by nothing that counts the steps of all.
+/// Whether steps change what others may notice by the memory that they touch, and by nothing that counts the steps of all. Posted stores that stay in
+/// order arrive by any read.
 bool steps_commute(const execution& here) {
   const run_core& core = here.core();
   const settings& machine = core.machine;

@@ -47,7 +47,8 @@ bool diamonds::touch(const way& one, const way& other) const {
     for (uint32_t k = other.first; k < other.end; ++k) {
       const footprint::range& mine = ranges_[n];
       const footprint::range& theirs = ranges_[k];
-      if ((mine.writes || theirs.writes) && mine.first <= theirs.last && theirs.first <= mine.last) return true;
+      const bool meet = mine.writes || theirs.writes || (one.host && other.host);
+      if (meet && mine.first <= theirs.last && theirs.first <= mine.last) return true;
     }
   return false;
 }
@@ -76,7 +77,7 @@ size_t diamonds::find_followed() {
 bool diamonds::add_followed(size_t first, size_t end, const way& last) {
   for (size_t n = first; n < end; ++n) {
     const way other = ways_[n];
-    if (!other.commutes || (other.host && last.host) || touch(other, last)) return false;
+    if (!other.commutes || touch(other, last)) return false;
     const slot& across = slot_of(other.to, last.label);
     if (across.from == none) return false;
     ways_.push_back(other);

@@ -33,7 +33,7 @@ class diamonds {
     uint32_t first = 0;  ///< of its ranges in ranges_
     uint32_t end = 0;
     bool commutes = false;  ///< with steps that touch nothing in common with it
-    bool host = false;      ///< of a thread of the host: what one of them has read or fenced, all know
+    bool host = false;      ///< of a thread of the host: what one of them has read, all know
     bool lasts = false;     ///< it may be taken for ever (state_graph::steps)
   };
 
