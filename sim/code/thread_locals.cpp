@@ -187,11 +187,16 @@ bool thread_local_values::visit_state(state_reader& to) const {
   // No errno: it is looked at behind the call that sets it, with no step between them, and the C library sets it where it looks at a stream for the
   // first time, which is in one run of many.
   if (!on_ || thread_locals_of_program.size_bytes == 0) return true;
-  if (!to.fact(loaded_)) return false;
-  for (const variable& each : known().variables)
-    if (!to.bytes(thread_pointer() + each.offset, each.size_bytes)) return false;
-  for (size_t n = 0; n < kept_.size(); ++n)
-    if (n != loaded_ && !to.bytes(kept_[n].data(), kept_[n].size())) return false;
+  // Not which thread has run last: what each finds when it goes on is all that counts.
+  for (size_t n = 0; n < std::max(kept_.size(), size_t{loaded_} + 1); ++n) {
+    const std::byte* kept = n < kept_.size() && n != loaded_ ? kept_[n].data() : nullptr;
+    if (n != loaded_ && kept == nullptr) continue;
+    if (!to.fact(n)) return false;
+    for (const variable& each : known().variables) {
+      if (!to.bytes(n == loaded_ ? thread_pointer() + each.offset : kept, each.size_bytes)) return false;
+      if (n != loaded_) kept += each.size_bytes;
+    }
+  }
   return true;
 }
 

@@ -54,6 +54,35 @@ TEST(search_crossing, runs_both_orders_of_steps_that_meet) {
   EXPECT_GE(fewer.search.runs + 2, all.search.runs);
 }
 
+thread_local uint32_t own_number = 0;
+
+// Which of two threads has run last is told by nothing that either can see.
+TEST(search_crossing, both_orders_of_two_threads_of_the_host_lead_to_one_state) {
+  const program threads = [] {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
+    const auto count_up = [=](uint32_t self) {
+      for (uint32_t n = 0; n < 3; ++n) {
+        ++own_number;
+        word<uint32_t>(words[16 * self]).store(own_number, relaxed);
+      }
+    };
+    host_thread one = machine.spawn_host("one", [=] { count_up(0); });
+    host_thread other = machine.spawn_host("other", [=] { count_up(1); });
+    one.join();
+    other.join();
+    machine.free(words);
+  };
+  const explored all = explorer_of(threads, {}).all(of_steps(false));
+  ASSERT_TRUE(all.search.complete) << all.search.left_out;
+  std::printf("%llu states, %llu ways\n", static_cast<unsigned long long>(all.search.states),
+              static_cast<unsigned long long>(all.search.transitions));
+  const explored fewer = explorer_of(threads, {}).all(of_steps(true));
+  EXPECT_EQ(fewer.search.states, all.search.states);
+  EXPECT_EQ(fewer.search.transitions, all.search.transitions);
+  EXPECT_LT(fewer.search.runs, all.search.runs);
+}
+
 TEST(search_crossing, finds_of_random_programs_what_is_found_without) {
   using with = random_program::with;
   const char* const asked = std::getenv("HEDDLE_PROGRAMS");
