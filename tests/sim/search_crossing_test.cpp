@@ -1,4 +1,6 @@
 // Two steps that touch nothing in common: the second order of them is not run, and nothing is found that would not be found else.
+#include <heddle/sim/base/state_key.h>
+#include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/verify/diamonds.h>
 
 #include <algorithm>
@@ -56,31 +58,31 @@ TEST(search_crossing, runs_both_orders_of_steps_that_meet) {
 
 thread_local uint32_t own_number = 0;
 
-// Which of two threads has run last is told by nothing that either can see.
-TEST(search_crossing, both_orders_of_two_threads_of_the_host_lead_to_one_state) {
-  const program threads = [] {
-    device machine;
-    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
-    const auto count_up = [=](uint32_t self) {
-      for (uint32_t n = 0; n < 3; ++n) {
-        ++own_number;
-        word<uint32_t>(words[16 * self]).store(own_number, relaxed);
-      }
-    };
-    host_thread one = machine.spawn_host("one", [=] { count_up(0); });
-    host_thread other = machine.spawn_host("other", [=] { count_up(1); });
-    one.join();
-    other.join();
-    machine.free(words);
+TEST(search_crossing, which_thread_has_run_last_is_no_part_of_a_state) {
+  thread_local_values all;
+  all.begin_run(true);
+  all.begins(1);
+  all.begins(2);
+  const auto key = [&] {
+    key_maker made;
+    EXPECT_TRUE(all.visit_state(made));
+    return made.key();
   };
-  const explored all = explorer_of(threads, {}).all(of_steps(false));
-  ASSERT_TRUE(all.search.complete) << all.search.left_out;
-  std::printf("%llu states, %llu ways\n", static_cast<unsigned long long>(all.search.states),
-              static_cast<unsigned long long>(all.search.transitions));
-  const explored fewer = explorer_of(threads, {}).all(of_steps(true));
-  EXPECT_EQ(fewer.search.states, all.search.states);
-  EXPECT_EQ(fewer.search.transitions, all.search.transitions);
-  EXPECT_LT(fewer.search.runs, all.search.runs);
+  own_number = 7;
+  all.enter(1);
+  own_number = 8;
+  all.enter(2);
+  const state_key second_runs = key();
+  all.enter(1);
+  EXPECT_EQ(own_number, 8u);
+  EXPECT_EQ(key(), second_runs);
+  all.enter(0);
+  EXPECT_EQ(own_number, 7u);
+  EXPECT_EQ(key(), second_runs);
+  all.enter(2);
+  own_number = 9;
+  EXPECT_NE(key(), second_runs) << "what it has stored is";
+  all.enter(0);
 }
 
 TEST(search_crossing, finds_of_random_programs_what_is_found_without) {
