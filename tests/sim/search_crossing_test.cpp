@@ -8,6 +8,9 @@
 #include "explored.h"
 #include "random_program.h"
 
+// As of a program: those of the namespace are heddle's.
+thread_local uint32_t number_of_a_thread = 0;
+
 namespace heddle::sim::tests {
 namespace {
 
@@ -56,8 +59,6 @@ TEST(search_crossing, runs_both_orders_of_steps_that_meet) {
   EXPECT_GE(fewer.search.runs + 2, all.search.runs);
 }
 
-thread_local uint32_t own_number = 0;
-
 TEST(search_crossing, which_thread_has_run_last_is_no_part_of_a_state) {
   thread_local_values all;
   all.begin_run(true);
@@ -68,19 +69,19 @@ TEST(search_crossing, which_thread_has_run_last_is_no_part_of_a_state) {
     EXPECT_TRUE(all.visit_state(made));
     return made.key();
   };
-  own_number = 7;
+  number_of_a_thread = 7;
   all.enter(1);
-  own_number = 8;
+  number_of_a_thread = 8;
   all.enter(2);
   const state_key second_runs = key();
   all.enter(1);
-  EXPECT_EQ(own_number, 8u);
+  EXPECT_EQ(number_of_a_thread, 8u);
   EXPECT_EQ(key(), second_runs);
   all.enter(0);
-  EXPECT_EQ(own_number, 7u);
+  EXPECT_EQ(number_of_a_thread, 7u);
   EXPECT_EQ(key(), second_runs);
   all.enter(2);
-  own_number = 9;
+  number_of_a_thread = 9;
   EXPECT_NE(key(), second_runs) << "what it has stored is";
   all.enter(0);
 }
