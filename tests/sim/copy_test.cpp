@@ -328,16 +328,39 @@ TEST(stream_copy, of_memory_that_is_freed_before_it_happens_is_found) {
                                              schedules)));
 }
 
-TEST(stream_copy, of_a_threads_stack_is_refused) {
+[[gnu::noinline]] void copy_to_a_frame(device& on, const uint32_t* from) {
+  uint32_t own[4] = {};
+  on.copy(own, from, sizeof own, on.create_stream());
+}
+
+/// The same, far below what the thread calls later.
+[[gnu::noinline]] void copy_to_a_deep_frame(device& on, const uint32_t* from) {
+  volatile char above[8192];
+  above[0] = 1;
+  copy_to_a_frame(on, from);
+  above[1] = above[0];
+}
+
+TEST(stream_copy, reaches_a_frame_of_a_thread_until_that_has_returned) {
   machine on;
-  const outcome ended = on.run([] {
+  const outcome waits = on.run([] {
     device on_it;
     uint32_t own = 0;
-    on_it.copy(&own, on_it.allocate_device<uint32_t>(1, "there"), 4, on_it.create_stream());
+    auto* const from = on_it.allocate_shared<uint32_t>(4, "from");
+    from[0] = 7;
+    on_it.copy(&own, from, 4, on_it.create_stream());
+    on_it.synchronize();
+    SIM_CHECK(own == 7);
+    on_it.free(from);
+  });
+  EXPECT_EQ(waits.verdict, verdict::ok) << waits.message;
+  const outcome returned = on.run([] {
+    device on_it;
+    copy_to_a_deep_frame(on_it, on_it.allocate_shared<uint32_t>(4, "from"));
     on_it.synchronize();
   });
-  EXPECT_EQ(ended.verdict, verdict::memory);
-  EXPECT_TRUE(says(ended.message, "on the stack of host main"));
+  EXPECT_EQ(returned.verdict, verdict::memory);
+  EXPECT_TRUE(says(returned.message, "in a frame of host main that has returned"));
 }
 
 TEST(stream_copy, in_a_stream_that_is_destroyed_or_was_never_made_is_an_error) {

@@ -277,7 +277,7 @@ TEST_F(verify_command, a_search_of_a_program_goes_on) {
   const json whole = told({"--", "passes_texts"});
   ASSERT_EQ(whole["result"], "proved") << whole;
   for (const std::string program : {"passes_texts", "locks_crosswise"})
-    for (const std::string states : {"3", "10", "50"}) {
+    for (const std::string states : {"3", "10", "20"}) {
       const temporary_folder folder;
       const std::string file = (folder.path() / "search").string();
       const ended_process begun =
