@@ -134,6 +134,7 @@ namespace {
 // waits for all.
 void leave_latest(std::vector<uint32_t>& work, const std::vector<uint32_t>& streams) {
   constexpr size_t few = 16;
+  if (work.size() < 2) return;
   if (work.size() <= few) {
     const auto is_behind = [&](uint32_t earlier, size_t at) {
       for (size_t n = 0; n < work.size(); ++n)
