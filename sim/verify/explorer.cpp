@@ -148,8 +148,11 @@ void explorer::give_work() {
   // Of the lane that goes on from the state before, not all is gone through here.
   size_t levels = 0;
   auto before = path_.begin();
-  for (auto each = path_.begin(); each != first; ++each)
-    if (each->state != no_state) ++levels, before = each;
+  for (auto each = path_.begin(); each != first; ++each) {
+    if (each->state == no_state) continue;
+    ++levels;
+    before = each;
+  }
   if (levels != 0 && before->actor != no_lane) diamonds_.spoil(levels - 1, before->actor);
 }
 
