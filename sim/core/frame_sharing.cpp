@@ -78,6 +78,12 @@ bool frame_sharing::are_open(const void* address) const {
   });
 }
 
+bool frame_sharing::tell(state_reader& to) const {
+  return std::ranges::all_of(open_, [&](const range& each) {
+    return to.fact(reinterpret_cast<uintptr_t>(each.first)) && to.fact(each.size_bytes);
+  });
+}
+
 void frame_sharing::want_seen(const lane& owner, const void* address) {
   if (core_.notes == nullptr) return;
   const auto below_end = static_cast<size_t>(owner.runs.stack().high() - static_cast<const std::byte*>(address));

@@ -1,6 +1,7 @@
 // Which variables in frames of host threads other threads know of. A thread's own accesses to them are visible from then on (lane::is_private).
 #pragma once
 
+#include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/machine/lane.h>
 
 #include <cstddef>
@@ -42,6 +43,8 @@ class frame_sharing {
   [[gnu::cold]] void close(const void* memory);
   bool are_open(const void* address) const;
   void reset() { open_.clear(); }
+  /// Which bytes are open. False when the visitor needs no more.
+  bool tell(state_reader& to) const;
 
  private:
   run_core& core_;

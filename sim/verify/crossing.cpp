@@ -59,7 +59,10 @@ void explorer::note_step(execution& here, diamonds::way made, uint64_t lanes, ui
   if (!made.commutes) return diamonds_.arrive(made, notes_.touched);
   const lane& who = here.core().threads.lanes[from.actor];
   const bool has_ended = who.state == lane_state::ended;
-  diamonds::standing left_behind = standing_of(here);
+  diamonds::standing left_behind;
+  here.core().aside(*here.core().choices.asks, [&] { left_behind = standing_of(here); });
+  // Only threads of the host call what changes it: a lane of a kernel that does so makes another operation than an access.
+  if (!who.is_host()) left_behind.machine = diamonds_.in().machine;
   if (has_ended || waits_for_memory(who)) left_behind.enabled |= uint64_t{1} << who.id;
   made.host = who.is_host();
   // Whether it goes on or begins to wait depends on what it has read in its loop until now.

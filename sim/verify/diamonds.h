@@ -5,6 +5,7 @@
 // are cycles of ways. Why nothing is lost: docs/verify.md.
 #pragma once
 
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/memory/footprint.h>
 
 #include <cstddef>
@@ -21,8 +22,7 @@ class diamonds {
   struct standing {
     uint64_t enabled = 0;  ///< lanes, a bit each
     uint64_t allocated = 0;
-    uint64_t outside = 0;
-    uint64_t time = 0;
+    state_key machine = {};  ///< what calls of host threads change beside memory; of other lanes it does not count
     friend bool operator==(const standing&, const standing&) = default;
   };
   /// A step of one lane from one state to another.

@@ -177,10 +177,10 @@ void explorer::stand_in(const execution& here, node& in, bool is_taken) {
   in.turns = static_cast<uint32_t>(operations_.size());
   for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
     operations_.push_back(here.core().threads.lanes[n].operations);
-  if (is_taken)
-    diamonds_.push_met(in.state, standing_of(here));
-  else
-    diamonds_.push(in.state, standing_of(here));
+  diamonds::standing stands;
+  run_core& core = execution::instance->core();
+  core.aside(*core.choices.asks, [&] { stands = standing_of(here); });
+  is_taken ? diamonds_.push_met(in.state, stands) : diamonds_.push(in.state, stands);
 }
 
 uint32_t explorer::pick_answer(const choice& asked) {

@@ -1,3 +1,4 @@
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/judge/visit_threads.h>
 #include <heddle/sim/verify/run_state.h>
 
@@ -12,8 +13,9 @@ bool visit_machine(const execution& run, state_reader& to) {
   const bool counts = to.fact(core.threads.lanes_used) && to.fact(core.threads.waves_used) &&
                       to.fact(run.memory().cache().revision()) && to.fact(core.clock.cycle()) &&
                       to.fact(phase.denied ? 1 : 0) && to.fact(phase.places_lifted ? 1 : 0) &&
-                      to.fact(phase.in_tail ? 1 : 0) && core.map.ranges.tell(to) && run.launched().visit_state(to) &&
-                      run.hosts().visit_state(to) && to.fact(run.hosts().changed_outside);
+                      to.fact(phase.in_tail ? 1 : 0) && core.map.ranges.tell(to) && core.frames.tell(to) &&
+                      run.launched().visit_state(to) && run.hosts().visit_state(to) &&
+                      to.fact(run.hosts().changed_outside);
   if (!counts) return false;
   const device_set& devices = run.memory().devices();
   for (uint32_t n = 0; n < devices.size(); ++n) to.fact(devices[n].peers);
@@ -109,8 +111,9 @@ diamonds::standing standing_of(const execution& run) {
   diamonds::standing made;
   for (const lane* each : core.enabled.lanes) made.enabled |= uint64_t{1} << each->id;
   made.allocated = core.map.heap.allocations().size() + core.map.heap.frees() + core.notes->lanes_allocate->changes();
-  made.outside = run.hosts().changed_outside;
-  made.time = core.clock.cycle();
+  key_maker machine;
+  visit_machine(run, machine);
+  made.machine = machine.key();
   return made;
 }
 

@@ -19,7 +19,7 @@ bool visit_late(const execution& run, state_reader& to);
 /// The same taken apart. False where that is not done.
 bool visit_apart(const execution& run, state_reader& to, known_facts& known);
 
-/// What a step of a lane may change beside memory.
+/// What a step of a lane may change beside memory. To be called as visit_state() is.
 diamonds::standing standing_of(const execution& run);
 
 /// Where the lane stands in its loop with its private state, and what it has read since its last progress.

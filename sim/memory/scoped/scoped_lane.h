@@ -191,8 +191,7 @@ struct alignas(64) lane_facts {
   uint8_t least_reach = 0;      ///< of what it does: on the host, the whole system
   bool shares_counter = false;  ///< its wave has one program counter
   bool has_siblings = false;    ///< in its wave
-  bool told =
-      false;  ///< nothing has been learnt since `clock` was taken as a snapshot, and it has an entry of the lane itself
+  bool told = false;            ///< nothing has been learnt since `clock` was taken as a snapshot
   uint32_t id = 0;
   lane_facts* before = nullptr;  ///< the lane that had the slot before
   uint64_t cluster = 0;          ///< that of the block where no other block is in it
