@@ -92,7 +92,8 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   for (size_t n = 0; n < core_.threads.lanes_used; ++n)
     if (core_.threads.lanes[n].begun && core_.threads.lanes[n].state != lane_state::ended &&
         core_.threads.lanes[n].is_on_stack(how.address)) {
-      if (self.is_host() && !self.of->bulk && core_.threads.lanes[n].is_host())
+      if (((self.is_host() && !self.of->bulk) || core_.frames.are_open(how.address)) &&
+          core_.threads.lanes[n].is_host())
         core_.end(self, verdict::memory,
                   std::string(to_string(how.kind)) + " in a frame of " + name_of(core_.threads.lanes[n]) +
                       " that has returned");

@@ -6,6 +6,11 @@
 
 __global__ void fill(int* words, int value) { words[threadIdx.x] = value; }
 
+__global__ void touch(int* flags, int* word) {
+  atomicAdd(flags, 1);
+  atomicExch(word, 7);
+}
+
 namespace {
 
 constexpr int lanes = 8;
@@ -116,6 +121,21 @@ int kernel_fills(cudaStream_t stream, const std::string& what, bool early) {
   return is_right ? 0 : 1;
 }
 
+/// The memory is given back while the kernel may not have come to it: both orders count, whichever a search takes first.
+int given_back_beside(cudaStream_t stream) {
+  int there = 0;
+  int* flags = nullptr;
+  cudaMallocHost(&flags, 64 * sizeof(int));
+  flags[0] = flags[32] = 0;
+  cudaHostRegister(&there, sizeof there, cudaHostRegisterMapped);
+  touch<<<1, 1, 0, stream>>>(flags, &there);
+  __atomic_store_n(&flags[32], 1, __ATOMIC_RELAXED);
+  cudaHostUnregister(&there);
+  __atomic_store_n(&flags[32], 2, __ATOMIC_RELAXED);
+  cudaStreamSynchronize(stream);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,6 +147,7 @@ int main(int argc, char** argv) {
   if (what == "graph_copies_in") return graph_copies_in(stream, early);
   if (what == "graph_copies_to_a_frame_that_has_returned") return graph_copies_to_a_frame_that_has_returned(stream);
   if (what == "registered_is_copied_to") return registered_is_copied_to(stream, early);
+  if (what == "given_back_beside") return given_back_beside(stream);
   if (what.ends_with("registered")) return kernel_fills(stream, what, early);
   std::printf("no such way: %s\n", what.c_str());
   return 3;
