@@ -1,37 +1,6 @@
 #include <heddle/sim/verify/diamonds.h>
 
-#include <algorithm>
-
 namespace heddle::sim {
-
-void diamonds::clear() {
-  go_back();
-  slots_.clear();
-  kept_ = 0;
-}
-
-// Labels are as good as random already.
-size_t diamonds::hash_of(uint32_t from, uint64_t label) { return label ^ from * 0x9e3779b97f4a7c15u; }
-
-diamonds::slot& diamonds::slot_of(uint32_t from, uint64_t label) {
-  const size_t mask = slots_.size() - 1;
-  size_t at = hash_of(from, label) & mask;
-  while (slots_[at].from != none && (slots_[at].from != from || slots_[at].label != label)) at = (at + 1) & mask;
-  return slots_[at];
-}
-
-void diamonds::keep(uint32_t from, const way& taken) {
-  if (!taken.commutes) return;
-  if (4 * (kept_ + 1) > 3 * slots_.size()) {
-    std::vector<slot> smaller(std::max<size_t>(1024, 2 * slots_.size()));
-    smaller.swap(slots_);
-    for (const slot& each : smaller)
-      if (each.from != none) slot_of(each.from, each.label) = each;
-  }
-  slot& in = slot_of(from, taken.label);
-  if (in.from == none) ++kept_;
-  in = {.label = taken.label, .from = from, .to = taken.to};
-}
 
 void diamonds::arrive(const way& taken, const footprint& touched) {
   way made = taken;
@@ -78,10 +47,10 @@ bool diamonds::add_followed(size_t first, size_t end, const way& last) {
   for (size_t n = first; n < end; ++n) {
     const way other = ways_[n];
     if (!other.commutes || touch(other, last)) return false;
-    const slot& across = slot_of(other.to, last.label);
-    if (across.from == none) return false;
+    const uint32_t across = known_.find(other.to, last.label);
+    if (across == none) return false;
     ways_.push_back(other);
-    ways_.back().to = across.to;
+    ways_.back().to = across;
   }
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/memory/footprint.h>
+#include <heddle/sim/verify/shared_ways.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,9 @@ namespace heddle::sim {
 
 class diamonds {
  public:
-  static constexpr uint32_t none = ~uint32_t{0};
+  static constexpr uint32_t none = shared_ways::none;
+
+  explicit diamonds(shared_ways& known) : known_(known) {}
 
   /// What a step may have changed beside memory: which lanes are enabled, what is allocated. A step that has is part of no diamond.
   struct standing {
@@ -60,8 +63,6 @@ class diamonds {
   void go_back() {
     while (!levels_.empty()) pop();
   }
-  /// Forgets everything.
-  void clear();
 
   const standing& in() const { return levels_.back().in; }
   /// The step that `taken` is has been made from the state where the search stands, and has touched this.
@@ -82,8 +83,6 @@ class diamonds {
     return followed_;
   }
 
-  size_t bytes() const { return slots_.capacity() * sizeof(slot); }
-
  private:
   struct level {
     uint32_t state = none;
@@ -92,27 +91,20 @@ class diamonds {
     uint32_t ways = 0;    ///< where its own begin
     uint32_t ranges = 0;
   };
-  struct slot {
-    uint64_t label = 0;
-    uint32_t from = none;
-    uint32_t to = none;
-  };
 
   /// Adds to the state's ways those that follow; where they begin.
   size_t find_followed();
   bool add_followed(size_t first, size_t end, const way& last);
   bool touch(const way& one, const way& other) const;
-  static size_t hash_of(uint32_t from, uint64_t label);
-  slot& slot_of(uint32_t from, uint64_t label);
-  void keep(uint32_t from, const way& taken);
+  void keep(uint32_t from, const way& taken) {
+    if (taken.commutes) known_.keep(from, taken.label, taken.to);
+  }
 
   std::vector<level> levels_;
   std::vector<way> ways_;  ///< of all levels; at each one those of a lane lie side by side
   std::vector<footprint::range> ranges_;
   uint64_t followed_ = 0;
-  // Open addressing with linear probing, at most three quarters full.
-  std::vector<slot> slots_;
-  size_t kept_ = 0;
+  shared_ways& known_;
 };
 
 }  // namespace heddle::sim

@@ -62,7 +62,6 @@ void explorer::forget_path() {
 
 void explorer::begin_again() {
   forget_path();
-  diamonds_.clear();
   put_off_.clear();
   paths_.clear();
   from_beginning_ = true;

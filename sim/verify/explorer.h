@@ -135,7 +135,7 @@ class explorer final : public scheduler::strategy {
   void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
     return known_.bytes() + put_off_.size() * sizeof(uint32_t) + path_.capacity() * sizeof(node) +
-           operations_.capacity() * sizeof(uint32_t) + diamonds_.bytes();
+           operations_.capacity() * sizeof(uint32_t);
   }
 
  private:
@@ -239,7 +239,7 @@ class explorer final : public scheduler::strategy {
   std::vector<node> path_;
   size_t asked_ = 0;  ///< choices of this run so far
   std::vector<uint32_t> operations_;
-  diamonds diamonds_;
+  diamonds diamonds_{known_.ways_of_diamonds()};
   size_t step_begins_ = no_state;  ///< the node from whose state the run goes on last
   bool has_arrived_ = false;       ///< in another state, from there
   size_t taken_ =

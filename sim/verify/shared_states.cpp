@@ -14,7 +14,7 @@ constexpr size_t most_left_behind_bytes = size_t{1} << 32;
 size_t shared_states::room_there_is() {
   for (size_t most = size_t{1} << 30; most > 1024; most /= 4) {
     const size_t bytes = most * (sizeof(state) + answers_a_state + steps_a_state * sizeof(state_graph::step) + 16 +
-                                 state_covers::bytes_a_state);
+                                 state_covers::bytes_a_state + shared_ways::bytes_a_state);
     void* const tried = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (tried == MAP_FAILED) continue;
     munmap(tried, bytes);
@@ -30,6 +30,7 @@ shared_states::shared_states(uint32_t processes, size_t most)
       answers_(most * answers_a_state),
       steps_(most * steps_a_state),
       covers_(most),
+      ways_of_diamonds_(most),
       work_(most_work_bytes),
       left_behind_(std::min(most_left_behind_bytes, most * sizeof(state))) {
   shared_->processes = processes;
@@ -47,6 +48,7 @@ void shared_states::clear() {
   shared_->idle = 0;
   shared_->work_bytes = 0;
   covers_.clear();
+  ways_of_diamonds_.clear();
 }
 
 uint32_t& shared_states::slot_of(const state_key& key) {

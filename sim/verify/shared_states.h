@@ -8,6 +8,7 @@
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/saved_bytes.h>
 #include <heddle/sim/verify/shared_array.h>
+#include <heddle/sim/verify/shared_ways.h>
 #include <heddle/sim/verify/state_covers.h>
 
 #include <algorithm>
@@ -59,12 +60,14 @@ class shared_states {
   uint64_t ways() const { return shared_->ways.load(std::memory_order_relaxed); }
   uint64_t bytes() const {
     return count() * (sizeof(state) + 2 * sizeof(uint32_t)) + shared_->answers +
-           shared_->steps * sizeof(state_graph::step) + covers_.bytes();
+           shared_->steps * sizeof(state_graph::step) + covers_.bytes() + ways_of_diamonds_.bytes();
   }
   /// The answers that lead to a state.
   std::vector<uint8_t> answers_to(uint32_t number) const;
   state_graph graph() const;
   state_covers& covers() { return covers_; }
+  /// What of the ways is of no use to another process that goes on with the search (diamonds.h).
+  shared_ways& ways_of_diamonds() { return ways_of_diamonds_; }
 
   /// All states, the ways between them, and how many runs there were.
   void save(bytes_out& to) const;
@@ -141,6 +144,7 @@ class shared_states {
   shared_array<uint8_t> answers_;
   shared_array<state_graph::step> steps_;
   state_covers covers_;
+  shared_ways ways_of_diamonds_;
   shared_array<std::byte> work_;
   shared_array<std::byte> left_behind_;
 };

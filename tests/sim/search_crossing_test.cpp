@@ -174,7 +174,8 @@ class three_ways {
     all.push(3, {});
     return all.follow([&](const diamonds::way& each) { to.push_back(each.to); });
   }
-  diamonds all;
+  shared_ways known{64};
+  diamonds all{known};
   std::vector<uint32_t> to;
 };
 
@@ -219,10 +220,10 @@ TEST(diamonds, nothing_follows_of_a_lane_that_is_gone_through_elsewhere_too) {
 }
 
 TEST(diamonds, each_way_of_a_lane_has_to_follow) {
-  three_ways known(step(1, 1), touching(0x1000, true), step(2, 0), touching(0x2000, true));
   diamonds::way value = step(1, 4);
   value.label = 200;
-  diamonds made;
+  shared_ways known(64);
+  diamonds made(known);
   made.push(0, {});
   made.arrive(step(1, 1), touching(0x1000, false));
   made.push(1, {});
@@ -237,25 +238,52 @@ TEST(diamonds, each_way_of_a_lane_has_to_follow) {
   EXPECT_TRUE(to.empty());
 }
 
-TEST(diamonds, many_ways_are_kept) {
-  diamonds made;
+/// Lanes that need no run behind the way of lane 1 from state 0 to state 3, where `all` finds what lane 2 has done in the states 0 and 1 before.
+uint64_t follow_later(diamonds& all) {
+  all.push(0, {});
+  all.arrive(step(1, 1), touching(0x1000, true));
+  all.arrive(step(2, 3), touching(0x2000, true));
+  all.push(3, {});
+  return all.follow([](const diamonds::way&) {});
+}
+
+TEST(diamonds, what_one_copy_of_a_search_has_run_another_one_need_not) {
+  shared_ways known(64);
+  diamonds one(known);
+  diamonds other(known);
+  EXPECT_EQ(follow_later(other), 0u);
+  other.go_back();
+  one.push(1, {});
+  one.arrive(step(2, 2), touching(0x2000, true));
+  EXPECT_EQ(follow_later(other), uint64_t{1} << 1);
+}
+
+TEST(shared_ways, many_are_kept) {
   constexpr uint32_t many = 5000;
+  shared_ways made(many);
   for (uint32_t n = 0; n < many; ++n) {
-    made.push(4 * n, {});
-    made.arrive(step(1, 4 * n + 1), touching(0x1000, true));
-    made.push(4 * n + 1, {});
-    made.arrive(step(2, 4 * n + 2), touching(0x2000, true));
-    made.pop();
-    made.arrive(step(2, 4 * n + 3), touching(0x2000, true));
-    made.push(4 * n + 3, {});
-    std::vector<uint32_t> to;
-    ASSERT_EQ(made.follow([&](const diamonds::way& each) { to.push_back(each.to); }), uint64_t{1} << 1) << n;
-    ASSERT_EQ(to, std::vector<uint32_t>{4 * n + 2}) << n;
-    made.go_back();
+    made.keep(n, 7, n + 1);
+    made.keep(n, 8, n + 2);
   }
-  EXPECT_GE(made.bytes(), many * 3 * 16);
+  for (uint32_t n = 0; n < many; ++n) {
+    ASSERT_EQ(made.find(n, 7), n + 1);
+    ASSERT_EQ(made.find(n, 8), n + 2);
+    ASSERT_EQ(made.find(n, 9), shared_ways::none);
+  }
+  EXPECT_GE(made.bytes(), many * 2 * 16);
   made.clear();
-  EXPECT_EQ(made.depth(), 0u);
+  EXPECT_EQ(made.find(0, 7), shared_ways::none);
+  made.keep(1, 7, 3);
+  EXPECT_EQ(made.find(1, 7), 3u);
+  EXPECT_EQ(made.find(2, 7), shared_ways::none);
+}
+
+TEST(shared_ways, a_full_table_finds_what_it_has) {
+  shared_ways made(1);
+  uint32_t n = 0;
+  for (; n < 100000; ++n) made.keep(n, 7, n + 1);
+  EXPECT_EQ(made.find(0, 7), 1u);
+  EXPECT_EQ(made.find(n - 1, 7), shared_ways::none);
 }
 
 }  // namespace
