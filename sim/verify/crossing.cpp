@@ -101,8 +101,8 @@ bool explorer::cross(const execution& here, node& fresh) {
     diamonds_.pop();
     return false;
   }
-  fresh.given.picked = static_cast<uint32_t>(std::countr_zero(left));
-  fresh.left = left & (left - 1);
+  fresh.left = left;
+  fresh.take();
   return true;
 }
 

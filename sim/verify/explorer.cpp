@@ -2,7 +2,6 @@
 #include <heddle/sim/verify/run_state.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace heddle::sim {
@@ -96,8 +95,9 @@ uint32_t explorer::follow(const choice& asked) {
     return scheduler::no_answer;
   }
   deep_ = execution::instance->core().history.steps + steps_deep;
-  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
-  fresh.state = followed_;
+  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count), .state = followed_};
+  if (asked.kind == choice_kind::actor) fresh.order = order_of_lanes(execution::instance->core().enabled.lanes);
+  fresh.take();
   stand_in(*execution::instance, fresh, false);
   return push(fresh);
 }
@@ -139,8 +139,8 @@ void explorer::give_work() {
   if (first == path_.end()) return;
   std::vector<node> given(path_.begin(), first + 1);
   for (node& each : given) each.left = 0;
-  given.back().given.picked = static_cast<uint32_t>(std::countr_zero(first->left));
-  given.back().left = first->left & (first->left - 1);
+  given.back().left = first->left;
+  given.back().take();
   if (!known_.put_work(given.data(), given.size() * sizeof(node))) return;
   first->left = 0;
   if (first->state != no_state) return;
@@ -239,7 +239,9 @@ uint32_t explorer::pick_actor(const choice& asked) {
     for (uint32_t n = 0; n < asked.count; ++n)
       if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}, .skipped = true});
   }
-  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
+  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count)};
+  if (options_.match_states) fresh.order = order_of_lanes(here.core().enabled.lanes);
+  fresh.take();
   return push_state(fresh);
 }
 
@@ -371,8 +373,7 @@ bool explorer::next() {
   while (!path_.empty()) {
     node& last = path_.back();
     if (last.left != 0) {
-      last.given.picked = static_cast<uint32_t>(std::countr_zero(last.left));
-      last.left &= last.left - 1;
+      last.take();
       return true;
     }
     if (last.state != no_state) {

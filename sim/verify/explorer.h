@@ -14,6 +14,7 @@
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/shared_states.h>
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -149,6 +150,7 @@ class explorer final : public scheduler::strategy {
   struct node {
     answer given;
     uint64_t left = 0;          ///< answers that have not been tried yet, a bit each
+    uint64_t order = 0;         ///< in which they are tried, as order_of_lanes() has it
     uint32_t state = no_state;  ///< of a choice of the actor, where states are matched
     uint64_t step = 0;          ///< of the run
     uint32_t turns = 0;         ///< where its counts of operations begin in operations_
@@ -159,6 +161,17 @@ class explorer final : public scheduler::strategy {
     state_key stands = {};
     bool skipped = false;           ///< a choice of the next actor that was none: its operation is local
     bool waits_for_notice = false;  ///< of the end of a wait: only a notice gives it a reason to end
+
+    /// Takes the next one of the answers that are left.
+    void take() {
+      given.picked = static_cast<uint32_t>(std::countr_zero(left));
+      for (uint64_t rest = order; rest != 0; rest >>= 4) {
+        if ((left >> (rest & 15) & 1) == 0) continue;
+        given.picked = rest & 15;
+        break;
+      }
+      left &= ~(uint64_t{1} << given.picked);
+    }
   };
 
   uint32_t pick_answer(const choice& asked);

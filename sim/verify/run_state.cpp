@@ -2,6 +2,10 @@
 #include <heddle/sim/judge/visit_threads.h>
 #include <heddle/sim/verify/run_state.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace heddle::sim {
 namespace {
 
@@ -126,6 +130,33 @@ void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read
     has_read.fact(as_fact(one.address));
     has_read.fact(one.value);
   }
+}
+
+// A way follows from those of lanes that come before in this order. So what a lane has stored comes before those that look at it again and again: of
+// waves, and last the threads of the host, which serve them.
+uint64_t order_of_lanes(const std::vector<lane*>& candidates) {
+  constexpr size_t most = 16;
+  if (candidates.size() > most) return 0;
+  const auto only_looks = [](const lane& each) {
+    switch (each.pending.kind) {
+      case operation_kind::pause:
+      case operation_kind::load:
+      case operation_kind::plain_load:
+      case operation_kind::volatile_load:
+        return true;
+      default:
+        return false;
+    }
+  };
+  std::array<std::pair<uint64_t, uint32_t>, most> ranked;
+  for (uint32_t n = 0; n < candidates.size(); ++n) {
+    const lane& each = *candidates[n];
+    ranked[n] = {uint64_t{each.is_host()} << 33 | uint64_t{only_looks(each)} << 32 | ~each.id, n};
+  }
+  std::sort(ranked.begin(), ranked.begin() + static_cast<ptrdiff_t>(candidates.size()));
+  uint64_t made = 0;
+  for (size_t n = candidates.size(); n > 0; --n) made = made << 4 | ranked[n - 1].second;
+  return made;
 }
 
 }  // namespace heddle::sim

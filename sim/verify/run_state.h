@@ -9,6 +9,9 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/verify/diamonds.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace heddle::sim {
 
 /// Visits everything that can influence what happens next, except what only decides how soon a wait is recognised as one, and what late memory
@@ -21,6 +24,10 @@ bool visit_apart(const execution& run, state_reader& to, known_facts& known);
 
 /// What a step of a lane may change beside memory. To be called as visit_state() is.
 diamonds::standing standing_of(const execution& run);
+
+/// The order in which a search goes through the lanes that may go next, so that most ways follow from others (diamonds.h): the numbers of the candidates, four
+/// bits each, the first one lowest. 0: as they are numbered.
+uint64_t order_of_lanes(const std::vector<lane*>& candidates);
 
 /// Where the lane stands in its loop with its private state, and what it has read since its last progress.
 void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read);
