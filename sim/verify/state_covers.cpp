@@ -6,7 +6,8 @@
 
 namespace heddle::sim {
 
-uint32_t state_covers::number_of(uint64_t name) {
+uint32_t state_covers::shared_number_of(uint64_t name) {
+  const shared_lock::holder held(shared_->locked);
   const size_t mask = names_.most() - 1;
   size_t place = name & mask;
   while (names_[place].number != 0 && names_[place].name != name) place = (place + 1) & mask;
@@ -79,9 +80,9 @@ bool state_covers::stands_for(const record& less, const record& more) {
 }
 
 uint32_t state_covers::covering(const state_key& common, const known_facts& known) {
-  const shared_lock::holder held(shared_->locked);
   is_fresh_ = translate(common, known);
   if (!is_fresh_) return none;
+  const shared_lock::holder held(shared_->locked);
   for (uint32_t place = head_of(common); place != 0;) {
     const record& one = at(place - 1);
     if (one.common == common && stands_for(one, fresh())) return one.state;
@@ -91,9 +92,10 @@ uint32_t state_covers::covering(const state_key& common, const known_facts& know
 }
 
 void state_covers::add(const state_key& common, const known_facts& known, uint32_t state) {
-  const shared_lock::holder held(shared_->locked);
   is_fresh_ = false;
-  if (translate(common, known)) keep(state);
+  if (!translate(common, known)) return;
+  const shared_lock::holder held(shared_->locked);
+  keep(state);
 }
 
 void state_covers::add_asked(uint32_t state) {
@@ -192,6 +194,7 @@ void state_covers::clear() {
     std::memset(&heads_[size_t{1} << log2], 0, sizeof(uint32_t) << log2);
   for (size_t n = 0; shared_->names != 0 && n < names_.most(); ++n)
     if (names_[n].number != 0) names_[n] = name_slot();
+  std::fill(seen_names_.begin(), seen_names_.end(), name_slot());
   shared_->heads_log2 = fewest_heads_log2;
   shared_->names = 0;
   shared_->words = shared_->records = 0;

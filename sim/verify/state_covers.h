@@ -80,7 +80,13 @@ class state_covers {
   }
 
   record& at(uint64_t word) { return *reinterpret_cast<record*>(&words_[word]); }
-  uint32_t number_of(uint64_t name);
+  /// Of a name that any process of the search may have numbered; 0 where there is no number left.
+  uint32_t number_of(uint64_t name) {
+    name_slot& seen = seen_names_[name & (seen_names_.size() - 1)];
+    if (seen.number == 0 || seen.name != name) seen = {.name = name, .number = shared_number_of(name)};
+    return seen.number;
+  }
+  uint32_t shared_number_of(uint64_t name);
   /// Puts what is known into fresh_, in the order of the numbers; false where there is no number left.
   bool translate(const state_key& common, const known_facts& known);
   /// Keeps that record as the state's.
@@ -97,6 +103,7 @@ class state_covers {
   bool is_whole(uint32_t states);
 
   static constexpr uint32_t names_log2 = 20;
+  static constexpr size_t seen_names = size_t{1} << 13;
   static constexpr size_t fewest_heads_log2 = 10;
 
   mutable shared_array<shared> header_;
@@ -104,7 +111,8 @@ class state_covers {
   shared_array<name_slot> names_;
   shared_array<uint32_t> heads_;  ///< as the slots of shared_states: behind the smaller ones that they have replaced
   shared_array<uint32_t> words_;
-  std::vector<uint32_t> fresh_;  ///< a record
+  std::vector<name_slot> seen_names_ = std::vector<name_slot>(seen_names);  ///< by this process, the last one of each place
+  std::vector<uint32_t> fresh_;                                              ///< a record
   bool is_fresh_ = false;        ///< it is that of the state of which covering() was asked last
   std::vector<std::pair<uint32_t, uint32_t>> order_;
   std::vector<uint32_t> same_;  ///< by knower of one record: its place in another one

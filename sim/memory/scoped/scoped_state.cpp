@@ -15,6 +15,7 @@ class scoped_memory::normal_form : common_knowledge {
 
   void tell(state_reader& to) {
     // First the epochs that count, then everything in terms of them.
+    stores_.reserve(of_.locations_.count());
     visit(nullptr);
     for (std::vector<uint32_t>& each : epochs_) {
       std::sort(each.begin(), each.end());
@@ -71,7 +72,7 @@ class scoped_memory::normal_form : common_knowledge {
     key_sum all;
     for (size_t n = 0; n < of_.locations_.count(); ++n) {
       maker made;
-      if (visit_granule(to == nullptr ? nullptr : &made, of_.locations_[n])) all.add(made.key());
+      if (visit_granule(to == nullptr ? nullptr : &made, n)) all.add(made.key());
     }
     if (to == nullptr) return;
     all.tell(*to);
@@ -144,19 +145,31 @@ class scoped_memory::normal_form : common_knowledge {
   }
 
   /// False where there is nothing to tell but the newest value.
-  bool visit_granule(maker* to, const granule& in) {
-    return for_users(in, [&] { return visit_granule_for_users(to, in); });
+  bool visit_granule(maker* to, size_t number) {
+    const granule& in = of_.locations_[number];
+    return for_users(in, [&] {
+      if (to == nullptr) stores_.push_back(told_of(in));
+      return visit_granule_for_users(to, in, stores_[number]);
+    });
   }
 
-  bool visit_granule_for_users(maker* to, const granule& in) {
-    bool tells = false;
-    if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
-    const kept_stores stores = kept_of(in);
+  /// The stores of a granule that are part of the state; `kept` is whether they are told.
+  kept_stores told_of(const granule& in) const {
+    kept_stores made = kept_of(in);
     for (size_t n = 0; n < in.count; ++n) {
       const message& one = *in.order[n];
-      if (!stores.kept[n] || !stores.is_told(n, one, is_teaching(one))) continue;
+      made.kept[n] = made.kept[n] && made.is_told(n, one, is_teaching(one));
+    }
+    return made;
+  }
+
+  bool visit_granule_for_users(maker* to, const granule& in, const kept_stores& stores) {
+    bool tells = false;
+    if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
+    for (size_t n = 0; n < in.count; ++n) {
+      if (!stores.kept[n]) continue;
       tells = true;
-      visit_message(to, in, one, n, stores.known[n]);
+      visit_message(to, in, *in.order[n], n, stores.known[n]);
     }
     if (stores.open != 0 && to != nullptr) {
       const auto base = static_cast<uint8_t>(in.base_readable & stores.open & ~stores.hidden);
@@ -230,6 +243,7 @@ class scoped_memory::normal_form : common_knowledge {
     return any;
   }
 
+  std::vector<kept_stores> stores_;            ///< by granule
   std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which one may still be compared
 };
 
