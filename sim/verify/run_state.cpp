@@ -132,8 +132,8 @@ void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read
   }
 }
 
-// A way follows from those of lanes that come before in this order. So what a lane has stored comes before those that look at it again and again: of
-// waves, and last the threads of the host, which serve them.
+// A way follows from those of lanes that come before in this order. So what changes memory comes before what looks at it again and again; and waves, which
+// have begun later, before the threads of the host that serve them.
 uint64_t order_of_lanes(const std::vector<lane*>& candidates) {
   constexpr size_t most = 16;
   if (candidates.size() > most) return 0;
@@ -151,7 +151,7 @@ uint64_t order_of_lanes(const std::vector<lane*>& candidates) {
   std::array<std::pair<uint64_t, uint32_t>, most> ranked;
   for (uint32_t n = 0; n < candidates.size(); ++n) {
     const lane& each = *candidates[n];
-    ranked[n] = {uint64_t{each.is_host()} << 33 | uint64_t{only_looks(each)} << 32 | ~each.id, n};
+    ranked[n] = {uint64_t{only_looks(each)} << 32 | ~each.id, n};
   }
   std::sort(ranked.begin(), ranked.begin() + static_cast<ptrdiff_t>(candidates.size()));
   uint64_t made = 0;
