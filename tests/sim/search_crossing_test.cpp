@@ -2,8 +2,10 @@
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/verify/diamonds.h>
+#include <heddle/sim/verify/run_state.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "explored.h"
 #include "random_program.h"
@@ -256,6 +258,21 @@ TEST(diamonds, what_one_copy_of_a_search_has_run_another_one_need_not) {
   one.push(1, {});
   one.arrive(step(2, 2), touching(0x2000, true));
   EXPECT_EQ(follow_later(other), uint64_t{1} << 1);
+}
+
+TEST(order_of_lanes, what_changes_memory_comes_before_what_looks_at_it_and_the_latest_lane_first) {
+  std::deque<lane> lanes(17);
+  std::vector<lane*> all;
+  for (lane& each : lanes) {
+    each.id = static_cast<uint32_t>(all.size());
+    each.pending.kind = operation_kind::load;
+    all.push_back(&each);
+  }
+  EXPECT_EQ(order_of_lanes(all), 0u) << "more than have four bits each";
+  lanes[0].pending.kind = operation_kind::store;
+  lanes[2].pending.kind = operation_kind::read_modify_write;
+  EXPECT_EQ(order_of_lanes({&lanes[3], &lanes[0], &lanes[1], &lanes[2]}), 0x2013u);
+  EXPECT_EQ(order_of_lanes({&lanes[1]}), 0u);
 }
 
 TEST(shared_ways, many_are_kept) {
