@@ -132,26 +132,38 @@ void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read
   }
 }
 
-// A way follows from those of lanes that come before in this order. So what changes memory comes before what looks at it again and again; and waves, which
-// have begun later, before the threads of the host that serve them.
+namespace {
+
+/// What comes first: what is run in both orders anyway; then what changes memory; and last what looks at it, again and again.
+uint64_t turn_of(const lane& who) {
+  switch (who.pending.kind) {
+    case operation_kind::pause:
+    case operation_kind::load:
+    case operation_kind::plain_load:
+    case operation_kind::volatile_load:
+      return 2;
+    case operation_kind::store:
+    case operation_kind::plain_store:
+    case operation_kind::volatile_store:
+    case operation_kind::read_modify_write:
+    case operation_kind::compare_exchange:
+    case operation_kind::fence:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+// A way follows from those of lanes that come before in this order. Waves have begun later than the threads of the host that serve them.
 uint64_t order_of_lanes(const std::vector<lane*>& candidates) {
   constexpr size_t most = 16;
   if (candidates.size() > most) return 0;
-  const auto only_looks = [](const lane& each) {
-    switch (each.pending.kind) {
-      case operation_kind::pause:
-      case operation_kind::load:
-      case operation_kind::plain_load:
-      case operation_kind::volatile_load:
-        return true;
-      default:
-        return false;
-    }
-  };
   std::array<std::pair<uint64_t, uint32_t>, most> ranked;
   for (uint32_t n = 0; n < candidates.size(); ++n) {
     const lane& each = *candidates[n];
-    ranked[n] = {uint64_t{only_looks(each)} << 32 | ~each.id, n};
+    ranked[n] = {turn_of(each) << 32 | ~each.id, n};
   }
   std::sort(ranked.begin(), ranked.begin() + static_cast<ptrdiff_t>(candidates.size()));
   uint64_t made = 0;

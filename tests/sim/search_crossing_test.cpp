@@ -272,6 +272,8 @@ TEST(order_of_lanes, what_changes_memory_comes_before_what_looks_at_it_and_the_l
   lanes[0].pending.kind = operation_kind::store;
   lanes[2].pending.kind = operation_kind::read_modify_write;
   EXPECT_EQ(order_of_lanes({&lanes[3], &lanes[0], &lanes[1], &lanes[2]}), 0x2013u);
+  lanes[0].pending.kind = operation_kind::synchronize;
+  EXPECT_EQ(order_of_lanes({&lanes[3], &lanes[0], &lanes[1], &lanes[2]}), 0x2031u);
   EXPECT_EQ(order_of_lanes({&lanes[1]}), 0u);
 }
 
