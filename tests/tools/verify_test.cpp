@@ -198,7 +198,8 @@ TEST_F(verify_command, a_search_that_is_cut_goes_on_to_the_same_proof) {
     EXPECT_GE(parts, 4);
     // The last part made fewer runs than there are.
     EXPECT_LT(made["runs"].get<int>() - made["resumed"]["runs"].get<int>(), whole["runs"].get<int>());
-    EXPECT_LT(made["runs"].get<int>(), whole["runs"].get<int>() * 3 / 2);
+    // What follows without a run is learned again in each part.
+    EXPECT_LT(made["runs"].get<int>(), whole["runs"].get<int>() * 2);
   }
 }
 
