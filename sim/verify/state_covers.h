@@ -111,9 +111,10 @@ class state_covers {
   shared_array<name_slot> names_;
   shared_array<uint32_t> heads_;  ///< as the slots of shared_states: behind the smaller ones that they have replaced
   shared_array<uint32_t> words_;
-  std::vector<name_slot> seen_names_ = std::vector<name_slot>(seen_names);  ///< by this process, the last one of each place
-  std::vector<uint32_t> fresh_;                                              ///< a record
-  bool is_fresh_ = false;        ///< it is that of the state of which covering() was asked last
+  std::vector<name_slot> seen_names_ =
+      std::vector<name_slot>(seen_names);  ///< by this process, the last one of each place
+  std::vector<uint32_t> fresh_;            ///< a record
+  bool is_fresh_ = false;                  ///< it is that of the state of which covering() was asked last
   std::vector<std::pair<uint32_t, uint32_t>> order_;
   std::vector<uint32_t> same_;  ///< by knower of one record: its place in another one
 };
