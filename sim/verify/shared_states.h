@@ -66,7 +66,7 @@ class shared_states {
   std::vector<uint8_t> answers_to(uint32_t number) const;
   state_graph graph() const;
   state_covers& covers() { return covers_; }
-  /// What of the ways is of no use to another process that goes on with the search (diamonds.h).
+  /// The ways of steps that commute (diamonds.h). They are not saved.
   shared_ways& ways_of_diamonds() { return ways_of_diamonds_; }
 
   /// All states, the ways between them, and how many runs there were.
