@@ -135,8 +135,8 @@ void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read
 namespace {
 
 /// What comes first: what is run in both orders anyway; then what changes memory; and last what looks at it, again and again.
-uint64_t turn_of(const lane& who) {
-  switch (who.pending.kind) {
+uint64_t turn_of(const lane& candidate) {
+  switch (candidate.pending.kind) {
     case operation_kind::pause:
     case operation_kind::load:
     case operation_kind::plain_load:
